@@ -12,6 +12,7 @@ import msgspec
 from tcptutor.base.columns import table
 from tcptutor.base.errors import UsageError, quoted
 from tcptutor.base.files import atomic
+from tcptutor.commands.class_lists import read_lists
 from tcptutor.commands.comments import check_folder, write_drafts
 from tcptutor.commands.output import Bar, on_terminal, print_json, print_lines, toned, warn, width
 from tcptutor.commands.targets import check_plot, check_targets, draw_plot
@@ -22,10 +23,19 @@ from tcptutor.grading.evidence.keys import CourseKey, parse_course_code, read_ke
 from tcptutor.grading.formats import format_grades, modules
 from tcptutor.grading.grade import ActivityMark, Grade, GradedFile, superseded_lines
 from tcptutor.grading.reruns import Reruns, parse_choice
+from tcptutor.grading.roster import RollCall
 from tcptutor.grading.survey import Survey, anonymize, anonymize_files, survey
 from tcptutor.grading.views import TableView, marks_histogram, table_views
 
-_SIGNS = {"full": "✓", "part": "◐", "none": "✗", "missing": "○", "refused": "✗", "inconclusive": "?"}
+_SIGNS = {
+    "full": "✓",
+    "part": "◐",
+    "none": "✗",
+    "missing": "○",
+    "refused": "✗",
+    "inconclusive": "?",
+    "excused": "–",
+}
 
 
 class GradeRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +45,10 @@ class GradeRequest(msgspec.Struct, frozen=True, kw_only=True):
     key: str | None
     lessons: Path | None
     modules: tuple[str, ...]
+    roster: Path | None
+    roster_column: str | None
+    section: str | None
+    exceptions: Path | None
     kind: str
     output: str | None
     replace: bool
@@ -58,7 +72,9 @@ def grade_files(request: GradeRequest) -> int:
         check_folder(request.comments)
     code, key = read_course_key(request.key)
     choice = parse_choice(request.rerun, request.audit, key)
+    lists = read_lists(request.roster, request.roster_column, request.section, request.exceptions)
     basis = GradingBasis.from_options(request.lessons, code, request.modules)
+    basis = basis._replace(extensions=lists.extensions)
     graded = grade_all(paths, basis, request.jobs, request.cluster)
     if choice is not None:
         reruns = Reruns(choice, basis.course, request.jobs, request.cluster)
@@ -66,7 +82,8 @@ def grade_files(request: GradeRequest) -> int:
             with Bar("runs", len(experiments)) as bar:
                 reruns.run(experiments, bar.advance)
         graded = reruns.compare(paths, graded)
-    _print_grades(graded, request)
+    graded, roll = lists.apply(graded, basis.course)
+    _print_grades(graded, roll, request)
     if request.comments is not None:
         write_drafts(graded, request.comments, request.replace)
     return exit_code(graded)
@@ -77,19 +94,14 @@ def exit_code(graded: Sequence[GradedFile]) -> int:
     return int(session.none_counts(graded) or any(each.grade is None for each in graded))
 
 
-def _print_grades(graded: Sequence[GradedFile], request: GradeRequest) -> None:
+def _print_grades(graded: Sequence[GradedFile], roll: RollCall | None, request: GradeRequest) -> None:
     if request.output is None and request.kind == "text":
-        for each in graded:
-            if each.grade is not None:
-                print_lines(_lines(each, each.grade, request.everything))
+        print_lines(_text(graded, roll, request.everything))
         return
     if request.kind == "text":
-        shown = [
-            line for each in graded if each.grade for line in _lines(each, each.grade, request.everything)
-        ]
-        text = "\n".join([*map(click.unstyle, shown), ""])
+        text = "\n".join([*map(click.unstyle, _text(graded, roll, request.everything)), ""])
     else:
-        text = format_grades(graded, request.kind)
+        text = format_grades(graded, request.kind, roll)
     if request.output is None:
         print_lines(text.splitlines())
         return
@@ -138,6 +150,14 @@ def grade_all(
     return graded
 
 
+def _text(graded: Sequence[GradedFile], roll: RollCall | None, everything: bool) -> Iterator[str]:
+    for each in graded:
+        if each.grade is not None:
+            yield from _lines(each, each.grade, everything)
+    for row in roll.missing if roll else ():
+        yield f"{toned(row.name, 'title')}  no hand-in"
+
+
 def _lines(graded: GradedFile, result: Grade, everything: bool) -> Iterator[str]:
     who = result.student or graded.file
     if graded.superseded_by:
@@ -146,11 +166,17 @@ def _lines(graded: GradedFile, result: Grade, everything: bool) -> Iterator[str]
     yield f"{toned(who, 'title')}  {result.total:.4g} of {result.of:.4g} marks, {100 * result.share:.0f} %"
     if result.refused:
         yield f"  {toned(result.refused, 'bad')}"
+    for decision in result.decisions:
+        yield f"  {decision}"
     for remark in result.remarks:
         yield f"  {toned(remark.text, 'doubt' if remark.level == 'decide' else 'faint')}"
     rows = [(name, f"{got:.4g}", "of", f"{of:.4g}") for name, (got, of) in modules(result).items()]
     yield from table(rows, right=(False, True, False, True))
-    shown = [mark for mark in result.marks if everything or mark.outcome in ("refused", "inconclusive")]
+    shown = [
+        mark
+        for mark in result.marks
+        if everything or mark.decision or mark.outcome in ("refused", "inconclusive")
+    ]
     yield from table([_row(mark) for mark in shown], indent=4)
 
 
@@ -171,6 +197,10 @@ class ClassRequest(msgspec.Struct, frozen=True, kw_only=True):
     key: str | None
     lessons: Path | None
     modules: tuple[str, ...]
+    roster: Path | None
+    roster_column: str | None
+    section: str | None
+    exceptions: Path | None
     as_json: bool
     csv: str | None
     html: str | None
@@ -192,13 +222,16 @@ def show_class(request: ClassRequest) -> int:
     targets = [Path(name) for name in (request.csv, request.html) if name is not None]
     check_plot(request.plot, paths, replace=request.replace, as_json=request.as_json)
     check_targets(targets, paths, replace=request.replace, elsewhere="give another name")
+    lists = read_lists(request.roster, request.roster_column, request.section, request.exceptions)
     basis = GradingBasis.from_options(request.lessons, code, request.modules)
-    graded = grade_all(paths, basis, request.jobs, request.cluster)
-    named = survey(graded, basis.course)
+    basis = basis._replace(extensions=lists.extensions)
+    graded, roll = lists.apply(grade_all(paths, basis, request.jobs, request.cluster), basis.course)
+    missing = [row.name for row in roll.missing] if roll else []
+    named = survey(graded, basis.course, missing)
     shown = anonymize(named) if request.anonymous else named
     if request.csv is not None:
         rows = anonymize_files(graded, named) if request.anonymous else graded
-        _write(Path(request.csv), format_grades(rows, "csv"))
+        _write(Path(request.csv), format_grades(rows, "csv", None if request.anonymous else roll))
     if request.html is not None:
         _write(Path(request.html), views.class_page(shown))
     if request.plot is not None:

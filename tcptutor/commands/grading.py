@@ -30,6 +30,23 @@ _MODULES = click.option(
 _CLUSTER = click.option(
     "--cluster", metavar="ADDRESS", help="Grade and repeat runs on the workers of this Dask scheduler."
 )
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_ROSTER = click.option(
+    "--roster",
+    type=_FILE,
+    metavar="FILE",
+    help="The course's list of students, as CSV from its system: report who is missing or unknown.",
+)
+_ROSTER_COLUMN = click.option(
+    "--roster-column", metavar="HEADING", help="The roster's column of ids. Default: found by its heading."
+)
+_SECTION = click.option("--section", metavar="NAME", help="Count only this section of the roster.")
+_EXCEPTIONS = click.option(
+    "--exceptions",
+    type=_FILE,
+    metavar="FILE",
+    help="Your decisions on single students, which `tcptutor decide` writes.",
+)
 _JOBS = click.option(
     "-j", "--jobs", type=click.IntRange(1, 256), help="Parallel hand-ins and guests. Default: one per core."
 )
@@ -80,6 +97,10 @@ def submit(**given: Any) -> None:
 @_KEY
 @_LESSONS
 @_MODULES
+@_ROSTER
+@_ROSTER_COLUMN
+@_SECTION
+@_EXCEPTIONS
 @click.option(
     "--format",
     "kind",
@@ -130,6 +151,39 @@ def grade(**given: Any) -> None:
     end(grade_files, GradeRequest(**given))
 
 
+@main.command("decide")
+@click.argument("student")
+@click.argument("place", metavar="[MODULE[/PAGE[/ACTIVITY]]]", required=False)
+@click.option("--marks", type=float, metavar="NUMBER", help="Give these marks, instead of the computed ones.")
+@click.option("--excuse", is_flag=True, help="Leave the work out of the student's maximum.")
+@click.option("--hours", type=float, metavar="NUMBER", help="Put the deadline off by so many hours.")
+@click.option("--deadline", metavar="TIME", help="Set the deadline, such as 2027-02-07T23:59+01:00.")
+@click.option("--accept", is_flag=True, help="Count refused work; without a page: settle the remarks.")
+@click.option("--file", metavar="NAME", help="With --accept: of several hand-ins, this one counts.")
+@click.option("--same-as", metavar="ID", help="Count the hand-ins of STUDENT for the student with this id.")
+@click.option("--reason", required=True, help="Your reason, which the student reads.")
+@click.option("--by", required=True, metavar="INITIALS", help="Who decided.")
+@click.option(
+    "--exceptions",
+    type=click.Path(path_type=Path),
+    default=Path("exceptions.toml"),
+    show_default=True,
+    metavar="FILE",
+    help="The file to append to.",
+)
+@_LESSONS
+def decide(**given: Any) -> None:
+    """Decide on a student's marks: override, excuse, extend, accept. Grading with --exceptions applies it.
+
+    STUDENT is the id in the course, or the name of a hand-in whose student never enrolled. Without a place,
+    the decision is about the whole course. To take it back, delete it from the file.
+    """
+    from tcptutor.commands.decide import DecideRequest  # noqa: PLC0415
+    from tcptutor.commands.decide import decide as append  # noqa: PLC0415
+
+    end(append, DecideRequest(**given))
+
+
 @main.command("comments")
 @click.argument("names", metavar="FILE...", nargs=-1, required=True)
 @JSON
@@ -145,6 +199,10 @@ def comments(**given: Any) -> None:
 @_KEY
 @_LESSONS
 @_MODULES
+@_ROSTER
+@_ROSTER_COLUMN
+@_SECTION
+@_EXCEPTIONS
 @JSON
 @click.option("--csv", metavar="FILE", help="Write marks to FILE: a row per student, a column per module.")
 @click.option("--html", metavar="FILE", help="Write everything to FILE, as one HTML page.")

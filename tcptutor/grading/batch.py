@@ -27,6 +27,7 @@ import tcptutor
 from tcptutor.base import files, places
 from tcptutor.base.errors import TutorError
 from tcptutor.course.outline import Course, load
+from tcptutor.grading.decisions import Decision, decisions_for
 from tcptutor.grading.evidence.hand_in import MOST_BYTES, SUFFIX, lesson_hashes, open_hand_in
 from tcptutor.grading.grade import Grade, GradedFile
 from tcptutor.grading.marking import grade_hand_in
@@ -40,6 +41,8 @@ class GradingBasis(NamedTuple):
     """Grade only students of the course with this code; empty for all."""
     modules: tuple[str, ...] = ()
     """Ids of the modules that count; empty for all."""
+    extensions: tuple[Decision, ...] = ()
+    """Deadlines of single students."""
 
     @classmethod
     def from_options(
@@ -86,7 +89,7 @@ def grade_files(
         ContentError: A page cannot be read.
         UsageError: A module does not exist.
     """
-    grader = _Grader(basis)
+    grader = Grader(basis)
     called = display_names(paths)
     processes = min(jobs or len(os.sched_getaffinity(0)), len(paths))
     if processes < 2 or len(paths) < _MIN_PARALLEL:
@@ -107,17 +110,22 @@ def display_names(paths: Sequence[Path]) -> list[str]:
     return [str(path.relative_to(root)) for path in absolute]
 
 
-class _Grader:
+class Grader:
     """Grades hand-ins, and stores the grades in the cache."""
 
     def __init__(self, basis: GradingBasis) -> None:
-        self._course, self._code = basis.course, basis.code
+        self._course, self._code, self._extensions = basis.course, basis.code, basis.extensions
         self.cache = GradeCache(self._course, self._code)
 
     def result(self, path: Path) -> Result:
         """Return the grade, or the reason for its absence. Never raises TutorError."""
+        found, problem = self._graded(path, ())
+        own = decisions_for(self._extensions, found.student, path.name) if found is not None else ()
+        return self._graded(path, own) if own else (found, problem)
+
+    def _graded(self, path: Path, extensions: tuple[Decision, ...]) -> Result:
         try:
-            key = self.cache.key(path)
+            key = self.cache.key(path, extensions)
             found = self.cache.get(key)
         except OSError:
             key, found = "", None  # opening the hand-in below reports the error
@@ -125,7 +133,7 @@ class _Grader:
             return found, ""
         try:
             with open_hand_in(path) as hand_in:
-                found = grade_hand_in(hand_in, self._course, self._code)
+                found = grade_hand_in(hand_in, self._course, self._code, extensions)
         except TutorError as error:
             return None, str(error)
         if key:
@@ -201,13 +209,13 @@ def _results(pool: ProcessPoolExecutor, left: Sequence[tuple[int, Path]]) -> Ite
 class _Worker:
     """State of a worker process."""
 
-    grader: _Grader
+    grader: Grader
 
 
 def _start_worker(basis: GradingBasis) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process handles ^C
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _Worker.grader = _Grader(basis)
+    _Worker.grader = Grader(basis)
 
 
 def _end_with_parent() -> None:
@@ -237,13 +245,17 @@ class GradeCache:
         self._basis = hashlib.sha256(basis).digest()
         self._folder = folder or places.cache() / "grades"
 
-    def key(self, hand_in: Path) -> str:
-        """Return the key of a hand-in. Raises OSError for an unreadable file, and above MOST_BYTES."""
+    def key(self, hand_in: Path, extensions: tuple[Decision, ...] = ()) -> str:
+        """Return the key of a hand-in of a student with these deadlines.
+
+        Raises OSError for an unreadable file, and above MOST_BYTES.
+        """
         with files.open_regular(hand_in) as content:
             if os.fstat(content.fileno()).st_size > MOST_BYTES:
                 raise OSError(errno.EFBIG, "larger than any hand-in")
             found = hashlib.file_digest(content, "sha256")
-        return hashlib.sha256(self._basis + found.digest()).hexdigest()[:32]
+        own = msgspec.json.encode(extensions) if extensions else b""
+        return hashlib.sha256(self._basis + found.digest() + own).hexdigest()[:32]
 
     def get(self, key: str) -> Grade | None:
         """Return the stored grade; None where it is missing or damaged."""

@@ -27,6 +27,7 @@ from tcptutor.base.errors import TutorError, UsageError
 from tcptutor.grading.grade import ActivityMark, Grade, GradedFile
 from tcptutor.grading.gradebooks import GRADEBOOKS, format_number, modules
 from tcptutor.grading.remarks import shown_to_student, to_decide
+from tcptutor.grading.roster import RollCall
 
 __all__ = ["FORMATS", "format_grades", "modules"]
 
@@ -35,20 +36,25 @@ _HUNDREDTHS = 100
 _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def format_grades(graded: Sequence[GradedFile], kind: str) -> str:
+def format_grades(graded: Sequence[GradedFile], kind: str, roll: RollCall | None = None) -> str:
     """Return the grades in a format of FORMATS.
+
+    Args:
+        graded: The hand-ins.
+        kind: A format of FORMATS.
+        roll: The roster: gradebooks have its rows and columns, also of students without a hand-in.
 
     Raises:
         UsageError: Several hand-ins were given for a format of a single hand-in.
         TutorError: The only hand-in could not be graded.
     """
     # Bytes of a file's name that are not UTF-8 become escapes, which JSON can read too.
-    return _render(graded, kind).encode(errors="backslashreplace").decode()
+    return _render(graded, kind, roll).encode(errors="backslashreplace").decode()
 
 
-def _render(graded: Sequence[GradedFile], kind: str) -> str:
+def _render(graded: Sequence[GradedFile], kind: str, roll: RollCall | None) -> str:
     if kind in _FOR_MANY:
-        return _FOR_MANY[kind](graded)
+        return _FOR_MANY[kind](graded, roll)
     if len(graded) != 1:
         raise UsageError(f"{kind} holds the result of one hand-in: give one, or use csv or json")
     (only,) = graded
@@ -72,8 +78,15 @@ def _document(graded: GradedFile) -> dict[str, Any]:
     }
 
 
-def _json(graded: Sequence[GradedFile]) -> str:
-    return _to_json({"hand_ins": [_document(each) for each in graded]})
+def _json(graded: Sequence[GradedFile], roll: RollCall | None) -> str:
+    document: dict[str, Any] = {"hand_ins": [_document(each) for each in graded]}
+    if roll is not None:
+        document["roster"] = {
+            "missing": [row.name for row in roll.missing],
+            "unknown": [each.file for each in roll.unknown],
+            "lines": roll.lines,
+        }
+    return _to_json(document)
 
 
 def _gradescope(grade: Grade) -> str:
@@ -83,7 +96,7 @@ def _gradescope(grade: Grade) -> str:
             "name": _test_name(mark),
             "number": f"{number}",
             "score": _points(grade, mark),
-            "max_score": 0.0 if mark.outcome == "inconclusive" else mark.of,
+            "max_score": 0.0 if not mark.counts else mark.of,
             "status": "passed" if mark.outcome == "full" else "failed",
             "output": _outcome_text(mark),
             "output_format": "text",
@@ -116,7 +129,7 @@ def _gradescope(grade: Grade) -> str:
 
 def _classroom50(grade: Grade) -> str:
     """Return result.json; the runner provides the submission's metadata in environment variables."""
-    counted = [mark for mark in grade.marks if mark.outcome != "inconclusive"]
+    counted = [mark for mark in grade.marks if mark.counts]
     scores = [round(_HUNDREDTHS * _points(grade, mark)) for mark in counted]
     max_scores = [round(_HUNDREDTHS * mark.of) for mark in counted]
     tests = [
@@ -149,7 +162,7 @@ def _classroom50(grade: Grade) -> str:
     )
 
 
-def _lti(graded: Sequence[GradedFile]) -> str:
+def _lti(graded: Sequence[GradedFile], _: RollCall | None) -> str:
     """Return the scores; a score with invalid evidence, or with remarks to decide on, waits for the teacher."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     return _to_json(
@@ -164,7 +177,7 @@ def _lti(graded: Sequence[GradedFile]) -> str:
                 "gradingProgress": "PendingManual" if _is_doubtful(grade) else "FullyGraded",
             }
             for grade in (each.grade for each in graded if not each.superseded_by)
-            if grade is not None
+            if grade is not None and grade.of
         ]
     )
 
@@ -179,7 +192,7 @@ def _prairielearn(grade: Grade) -> str:
             "message": _outcome_text(mark),
         }
         for mark in grade.marks
-        if mark.outcome != "inconclusive"
+        if mark.counts
     ]
     return _to_json(
         {
@@ -193,7 +206,7 @@ def _prairielearn(grade: Grade) -> str:
     )
 
 
-def _junit(graded: Sequence[GradedFile]) -> str:
+def _junit(graded: Sequence[GradedFile], _: RollCall | None) -> str:
     titles = (each.grade.title for each in graded if each.grade is not None)
     root = ET.Element("testsuites", name=next(titles, "tcptutor"))
     for each in graded:
@@ -216,14 +229,14 @@ def _suites(root: ET.Element, grade: Grade, within: str) -> None:
         suites.setdefault(mark.module, []).append(mark)
     for module, marks in suites.items():
         lost = sum(_failed(grade, mark) for mark in marks)
-        skipped = sum(mark.outcome == "inconclusive" for mark in marks)
+        skipped = sum(not mark.counts for mark in marks)
         name = ": ".join(filter(None, [_xml(within), module]))
         counts = _counts(len(marks), failures=lost, skipped=skipped)
         suite = ET.SubElement(root, "testsuite", {"name": name, **counts})
         for mark in marks:
             place = ": ".join(filter(None, [_xml(within), f"{module}.{mark.page}"]))
             case = ET.SubElement(suite, "testcase", classname=place, name=mark.activity)
-            if mark.outcome == "inconclusive":
+            if not mark.counts:
                 ET.SubElement(case, "skipped", message=_xml(mark.reason))
             elif _failed(grade, mark):
                 ET.SubElement(case, "failure", message=_xml(_failure_reason(grade, mark)), type=mark.outcome)
@@ -240,11 +253,11 @@ def _xml(text: str) -> str:
 
 
 def _failed(grade: Grade, mark: ActivityMark) -> bool:
-    return bool(grade.refused) or mark.outcome not in ("full", "inconclusive")
+    return bool(grade.refused) or (mark.counts and mark.outcome != "full")
 
 
 def _points(grade: Grade, mark: ActivityMark) -> float:
-    return 0.0 if grade.refused or mark.outcome == "inconclusive" else round(mark.marks, _DIGITS)
+    return 0.0 if grade.refused or not mark.counts else round(mark.marks, _DIGITS)
 
 
 def _test_name(mark: ActivityMark) -> str:
@@ -268,14 +281,15 @@ def _is_doubtful(grade: Grade) -> bool:
 def _summary(grade: Grade) -> str:
     """Return what the student reads."""
     marks = f"{format_number(grade.total)} of {format_number(grade.of)} marks"
-    return "\n".join([marks, *filter(None, [grade.refused]), *shown_to_student(grade.remarks)])
+    decisions = map(str, grade.decisions)
+    return "\n".join([marks, *filter(None, [grade.refused]), *decisions, *shown_to_student(grade.remarks)])
 
 
 def _to_json(document: object) -> str:
     return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
 
-_FOR_MANY: Mapping[str, Callable[[Sequence[GradedFile]], str]] = {
+_FOR_MANY: Mapping[str, Callable[[Sequence[GradedFile], RollCall | None], str]] = {
     "json": _json,
     **GRADEBOOKS,
     "lti": _lti,

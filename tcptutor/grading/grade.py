@@ -15,15 +15,16 @@ from tcptutor.course.activities.predict import Predict, ShapePrediction
 from tcptutor.course.activity import Activity, Mark, MarkContext, Question
 from tcptutor.course.page_record import Given, Sureness, moment
 from tcptutor.course.page_references import without_links
+from tcptutor.grading.decisions import Decision
 from tcptutor.grading.evidence.timeline import PageTimeline, TimedResponse
 from tcptutor.grading.evidence.trail import EventTrail
 from tcptutor.grading.remarks import Remark
 
-Outcome = Literal["full", "part", "none", "missing", "refused", "inconclusive"]
+Outcome = Literal["full", "part", "none", "missing", "refused", "inconclusive", "excused"]
 """Result of an activity.
 
 none: done, but wrong. missing: not done. refused: done, but its evidence does not hold. inconclusive: the lab doubts
-the run; it costs no marks.
+the run; it costs no marks. excused: the teacher excused the student; it costs no marks.
 """
 _MOST_CHARACTERS = 200
 """Characters of a typed answer that are shown."""
@@ -74,6 +75,13 @@ class ActivityMark(msgspec.Struct, frozen=True, kw_only=True):
     """All responses to a question or prediction, in order."""
     measured: float | None = None
     """The predicted quantity, as the first run after the prediction measured it, in the base unit."""
+    decision: str = ""
+    """Reason and initials of the teacher's decision on the mark; empty for a computed mark."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether the activity is part of the student's maximum."""
+        return self.outcome not in ("inconclusive", "excused")
 
 
 class ReportedLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,6 +108,8 @@ class Grade(msgspec.Struct, frozen=True, kw_only=True):
     """Why the hand-in does not count; empty when it does."""
     reports: tuple[ReportedLine, ...] = ()
     """Lines on pages of the course, in the order of the course."""
+    decisions: tuple[Decision, ...] = ()
+    """The teacher's decisions on the student."""
     samples: dict[str, str] = {}
     """Digest of the samples of each run with the student's own seed, by run id; equal runs have equal digests."""
     trail: EventTrail = EventTrail()
@@ -111,8 +121,8 @@ class Grade(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def of(self) -> float:
-        """Return the marks that could be reached, without inconclusive activities."""
-        return sum(mark.of for mark in self.marks if mark.outcome != "inconclusive")
+        """Return the marks that could be reached, without inconclusive and excused activities."""
+        return sum(mark.of for mark in self.marks if mark.counts)
 
     @property
     def share(self) -> float:

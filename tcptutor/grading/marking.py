@@ -23,6 +23,7 @@ from tcptutor.course.page_record import moment
 from tcptutor.course.page_sweep import curve_of
 from tcptutor.course.paths import PRETEST
 from tcptutor.course.step import Step
+from tcptutor.grading.decisions import Decision, extended_scheme
 from tcptutor.grading.evidence import honesty, plausibility
 from tcptutor.grading.evidence.collect import MOST_SWEPT
 from tcptutor.grading.evidence.hand_in import HandIn
@@ -35,13 +36,16 @@ from tcptutor.journal.texts import LONGEST_REPORT
 from tcptutor.run import Run
 
 
-def grade_hand_in(hand_in: HandIn, course: Course, code: str = "") -> Grade:
+def grade_hand_in(
+    hand_in: HandIn, course: Course, code: str = "", extensions: Sequence[Decision] = ()
+) -> Grade:
     """Grade a hand-in for a course.
 
     Args:
         hand_in: An open hand-in.
         course: The course with its marking scheme.
         code: Grade only students of the course with this code; empty for all.
+        extensions: The student's own deadlines.
     """
     line = timeline(hand_in.events)
     enrolment = line.enrolment
@@ -56,7 +60,8 @@ def grade_hand_in(hand_in: HandIn, course: Course, code: str = "") -> Grade:
         for module in course.modules
         for step in module.steps
         if step.is_on(course.marks.path)
-        for mark in _PageMarker(module, step, line, checks, course.marks, ownership, foreign_share).marks()
+        for scheme in [extended_scheme(course.marks, extensions, module.id, step.id)]
+        for mark in _PageMarker(module, step, line, checks, scheme, ownership, foreign_share).marks()
     ]
     # Before enrolling, all students have the same seeds, and the lab then makes equal runs.
     own = {run.id for page in line.pages.values() for run in page.runs if line.enrolled_at(run.begun)}

@@ -57,6 +57,8 @@ class StudentRow(msgspec.Struct, frozen=True, kw_only=True):
     doubts: int = 0
     """Number of marks with invalid evidence."""
     remarks: tuple[Remark, ...] = ()
+    decisions: tuple[str, ...] = ()
+    """The teacher's decisions on the student, a line each."""
 
     @property
     def name(self) -> str:
@@ -169,6 +171,8 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     """A line per hand-in that could not be graded."""
     replaced: tuple[str, ...] = ()
     """A line per hand-in that does not count because the student has a later hand-in."""
+    missing: tuple[str, ...] = ()
+    """Students on the roster without a hand-in; empty names in an anonymous survey."""
 
     @property
     def weak(self) -> tuple[QuestionRow, ...]:
@@ -177,8 +181,8 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(sorted(found, key=lambda each: each.discrimination or 0.0))
 
 
-def survey(graded: Sequence[GradedFile], course: Course) -> Survey:
-    """Summarize the hand-ins of a class for a course."""
+def survey(graded: Sequence[GradedFile], course: Course, missing: Sequence[str] = ()) -> Survey:
+    """Summarize the hand-ins of a class for a course; `missing` are students on the roster without one."""
     found = [(each.file, each.grade) for each in graded if each.grade is not None and not each.superseded_by]
     found.sort(key=lambda each: (each[1].student or each[0], each[0]))
     counted = [grade for _, grade in found if not grade.refused]
@@ -193,6 +197,7 @@ def survey(graded: Sequence[GradedFile], course: Course) -> Survey:
         reports=tuple(_reports(course, [each for each in found if not each[1].refused])),
         problems=tuple(each.problem for each in graded if each.grade is None),
         replaced=tuple(superseded_lines(graded)),
+        missing=tuple(missing),
     )
 
 
@@ -202,13 +207,20 @@ def anonymize(survey: Survey) -> Survey:
     return replace(
         survey,
         students=tuple(
-            replace(row, student=_number_name(row.number), file="", remarks=_without_names(row.remarks))
+            replace(
+                row,
+                student=_number_name(row.number),
+                file="",
+                remarks=_without_names(row.remarks),
+                decisions=_without_grounds(row.decisions),
+            )
             for row in survey.students
         ),
         similar=tuple(replace(pair, one=names[pair.one], other=names[pair.other]) for pair in survey.similar),
         reports=tuple(replace(row, student=names[row.student]) for row in survey.reports),
         problems=tuple(_NO_GRADE for _ in survey.problems),
         replaced=tuple("a student has a later hand-in, which counts" for _ in survey.replaced),
+        missing=tuple("" for _ in survey.missing),
     )
 
 
@@ -219,7 +231,9 @@ def anonymize_files(graded: Sequence[GradedFile], survey: Survey) -> list[Graded
     for row in survey.students:
         grade = by_file[row.file]
         remarks = _without_names(grade.remarks)
-        hidden.append(GradedFile("", replace(grade, student=_number_name(row.number), remarks=remarks)))
+        hidden.append(
+            GradedFile("", replace(grade, student=_number_name(row.number), remarks=remarks, decisions=()))
+        )
     return hidden + [GradedFile("", None, _NO_GRADE) for _ in survey.problems]
 
 
@@ -235,6 +249,10 @@ def _without_names(remarks: Sequence[Remark]) -> tuple[Remark, ...]:
     return tuple(replace(remark, text=remark.text.partition(": ")[0], for_student="") for remark in remarks)
 
 
+def _without_grounds(decisions: Sequence[str]) -> tuple[str, ...]:
+    return tuple("the teacher decided on a mark" for _ in decisions)
+
+
 def _student(number: int, file: str, grade: Grade) -> StudentRow:
     return StudentRow(
         student=grade.student,
@@ -242,11 +260,12 @@ def _student(number: int, file: str, grade: Grade) -> StudentRow:
         number=number,
         total=grade.total,
         of=grade.of,
-        done=sum(mark.outcome in ("full", "part", "inconclusive") for mark in grade.marks),
+        done=sum(mark.outcome in ("full", "part", "inconclusive", "excused") for mark in grade.marks),
         activities=len(grade.marks),
         refused=grade.refused,
         doubts=sum(mark.outcome == "refused" for mark in grade.marks),
         remarks=grade.remarks,
+        decisions=tuple(map(str, grade.decisions)),
     )
 
 
@@ -287,7 +306,7 @@ def _pages(course: Course, grades: Sequence[Grade]) -> Iterator[PageRow]:
 
 def _share(marks: Iterable[ActivityMark]) -> float | None:
     """Return the share of the marks possible; None where no mark is possible."""
-    counted = [mark for mark in marks if mark.outcome != "inconclusive"]
+    counted = [mark for mark in marks if mark.counts]
     of = sum(mark.of for mark in counted)
     return sum(mark.marks for mark in counted) / of if of else None
 

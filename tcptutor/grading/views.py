@@ -104,6 +104,9 @@ def _median(shares: Sequence[float]) -> str:
 def _students(found: Survey) -> TableView:
     shares = [row.total / row.of for row in found.students if row.of]
     notes = [*found.problems, *found.replaced]
+    if found.missing:
+        names = ", ".join(filter(None, found.missing))
+        notes.append(f"{len(found.missing)} without a hand-in" + (f": {names}" if names else ""))
     if shares:
         notes.insert(0, _median(shares))
     return TableView(
@@ -112,7 +115,10 @@ def _students(found: Survey) -> TableView:
         ("student", "marks", "of", "", "", "done", "to look at"),
         (False, True, True, True, False, True, False),
         tuple(map(_student, found.students)),
-        tuple((*([row.refused] if row.refused else []), *map(str, row.remarks)) for row in found.students),
+        tuple(
+            (*([row.refused] if row.refused else []), *row.decisions, *map(str, row.remarks))
+            for row in found.students
+        ),
         tuple(notes) or ("no hand-in was graded",),
     )
 

@@ -280,10 +280,10 @@ def test_no_cell_of_a_gradebook_is_a_formula(kind: str) -> None:
 def test_csv_has_a_row_a_student_and_a_column_a_module() -> None:
     problem = GradedFile("=cmd()", None, "=cmd() is not a hand-in")
     rows = list(csv.reader(io.StringIO(format_grades([GRADED, problem], "csv"))))
-    assert rows[0] == ["student", "file", "score", "max_score", "percent", "m", "n", "remarks"]
-    assert rows[1] == ["ada", "ada.tcphandin", "3", "7", "42.86", "3", "0", "the clock went back"]
+    assert rows[0] == ["student", "file", "score", "max_score", "percent", "m", "n", "decisions", "remarks"]
+    assert rows[1] == ["ada", "ada.tcphandin", "3", "7", "42.86", "3", "0", "", "the clock went back"]
     # A spreadsheet would take it for a formula.
-    assert rows[2] == ["", "'=cmd()", "", "", "", "", "", "'=cmd() is not a hand-in"]
+    assert rows[2] == ["", "'=cmd()", "", "", "", "", "", "", "'=cmd() is not a hand-in"]
 
 
 @pytest.mark.parametrize("kind", ["json", "csv", "junit"])

@@ -1,0 +1,73 @@
+"""The teacher's lists of a class, for `tcptutor grade` and `class`: its roster, and decisions on single students."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from tcptutor.base.errors import UsageError
+from tcptutor.commands.output import warn
+from tcptutor.course.outline import Course
+from tcptutor.grading.adjustments import adjust
+from tcptutor.grading.decisions import Decision, fold_id, read_decisions
+from tcptutor.grading.grade import GradedFile
+from tcptutor.grading.roster import RollCall, Roster, call_roll, missing_line, read_roster
+
+
+class ClassLists(NamedTuple):
+    """A roster and decisions, as given on the command line."""
+
+    whole: Roster | None
+    """All students."""
+    roster: Roster | None
+    """The students of the chosen section, or all."""
+    decisions: tuple[Decision, ...]
+
+    @property
+    def extensions(self) -> tuple[Decision, ...]:
+        """The extensions, for each id that a student may have enrolled with."""
+        ids = [row.ids for row in self.whole.students] if self.whole else []
+        found = []
+        for each in self.decisions:
+            if each.is_extension:
+                student = fold_id(each.student)
+                others = next((names for names in ids if student in map(fold_id, names)), ())
+                found += [replace(each, student=name) for name in dict.fromkeys([each.student, *others])]
+        return tuple(found)
+
+    def apply(self, graded: Sequence[GradedFile], course: Course) -> tuple[list[GradedFile], RollCall | None]:
+        """Apply the decisions and call the roll, with warnings; return the hand-ins of the chosen section."""
+        found = [*graded]
+        if self.decisions:
+            ids = [row.ids for row in self.whole.students] if self.whole else []
+            found, lines = adjust(found, self.decisions, course, ids)
+            for line in lines:
+                warn(line)
+        if self.roster is None:
+            return found, None
+        roll = call_roll(self.roster, found, self.whole)
+        for line in (*roll.lines, *filter(None, [missing_line(roll)])):
+            warn(line)
+        if self.roster is not self.whole:
+            found = [each for each in found if each in roll.found.values()]
+        return found, roll
+
+
+def read_lists(
+    roster: Path | None, column: str | None, section: str | None, exceptions: Path | None
+) -> ClassLists:
+    """Read the files of the options, and warn of rows that cannot be used. Raises UsageError."""
+    if roster is None and (column or section):
+        raise UsageError(
+            f"{'--roster-column' if column else '--section'} is about a roster: add --roster FILE"
+        )
+    decisions = read_decisions(exceptions) if exceptions is not None else ()
+    if roster is None:
+        return ClassLists(None, None, decisions)
+    whole = read_roster(roster, column or "")
+    for problem in whole.problems:
+        warn(problem)
+    return ClassLists(whole, whole.section(section) if section else whole, decisions)

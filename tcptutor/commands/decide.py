@@ -1,0 +1,76 @@
+"""`tcptutor decide`: append a teacher's decision to the file that `grade --exceptions` reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from tcptutor.base.errors import UsageError
+from tcptutor.base.files import atomic
+from tcptutor.commands.output import print_lines
+from tcptutor.commands.targets import check_regular
+from tcptutor.grading.adjustments import place_problem
+from tcptutor.grading.batch import GradingBasis
+from tcptutor.grading.decisions import Decision, decision_table, read_decisions
+
+_HEAD = "# Decisions on single students: delete or edit a table to take it back.\n"
+
+
+class DecideRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of `tcptutor decide`."""
+
+    student: str
+    place: str | None
+    marks: float | None
+    excuse: bool
+    hours: float | None
+    deadline: str | None
+    accept: bool
+    file: str | None
+    same_as: str | None
+    reason: str
+    by: str
+    exceptions: Path
+    lessons: Path | None
+
+
+def decide(request: DecideRequest) -> int:
+    """Append the decision and return the exit code. Raises UsageError, without writing, for a contradictory one."""
+    module, _, rest = (request.place or "").partition("/")
+    page, _, activity = rest.partition("/")
+    decision = Decision(
+        student=" ".join(request.student.split()),
+        page=f"{module}/{page}" if page else module,
+        activity=activity,
+        marks=request.marks,
+        excuse=request.excuse,
+        hours=request.hours,
+        deadline=request.deadline or "",
+        accept=request.accept,
+        file=request.file or "",
+        same_as=request.same_as or "",
+        reason=" ".join(request.reason.split()),
+        by=" ".join(request.by.split()),
+    )
+    if wrong := decision.contradiction():
+        key, reason = wrong
+        raise UsageError(f"{f'{key} ' if key else 'the decision '}{reason}")
+    basis = GradingBasis.from_options(request.lessons)
+    if problem := place_problem(decision, basis.course):
+        raise UsageError(problem)
+    path = request.exceptions
+    check_regular(path, "give another --exceptions")
+    before = _HEAD
+    if path.exists():
+        read_decisions(path)
+        before = path.read_text(encoding="utf-8").rstrip("\n") + "\n"
+    with atomic(path, "give another --exceptions") as temporary:
+        temporary.write_text(f"{before}\n{decision_table(decision)}", encoding="utf-8")
+    print_lines(
+        [
+            f"{decision.student}: {decision}",
+            f"wrote {path}: `tcptutor grade --exceptions {path}` applies it",
+        ]
+    )
+    return 0

@@ -1,0 +1,206 @@
+"""Grades after the teacher's decisions: excuses, overrides, accepted work, and students' other ids.
+
+Extensions are decisions too, but marking applies them itself (`decisions.extended_scheme`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from tcptutor.base.errors import near, quoted, unknown
+from tcptutor.course.marks import MarkScheme
+from tcptutor.course.outline import Course
+from tcptutor.grading.decisions import Decision, decisions_for, fold_id
+from tcptutor.grading.grade import ActivityMark, Grade, GradedFile, Outcome, mark_superseded
+from tcptutor.grading.remarks import Remark
+
+
+def adjust(
+    graded: Sequence[GradedFile],
+    decisions: Sequence[Decision],
+    course: Course,
+    roster: Sequence[Collection[str]] = (),
+) -> tuple[list[GradedFile], list[str]]:
+    """Apply the decisions in their order.
+
+    Args:
+        graded: The hand-ins of the class.
+        decisions: The teacher's decisions.
+        course: The course, for the pages that decisions name.
+        roster: The ids of each student, who may have no hand-in.
+
+    Returns:
+        The hand-ins, also of students with marks or excuses but without a file, and a line per decision without effect.
+    """
+    lines: list[str] = []
+    usable: list[Decision] = []
+    for number, each in enumerate(decisions, 1):
+        if problem := place_problem(each, course):
+            lines.append(f"decision {number}: {problem}")
+        else:
+            usable.append(each)
+    usable = [replace(each, student=own_id(each.student, graded, roster)) for each in usable]
+    found = [*graded]
+    for student in dict.fromkeys(each.student for each in usable):
+        if any(_own(each, usable, student) for each in graded):
+            continue
+        if fold_id(student) not in {fold_id(id) for ids in roster for id in ids}:
+            names = [each.grade.student for each in graded if each.grade is not None]
+            similar = near(student, [*names, *(id for ids in roster for id in ids)])
+            lines.append(f"no hand-in of {quoted(student)}, of whom you decided{similar and f': {similar}'}")
+        elif any(each.kind in ("marks", "excuse") for each in usable if each.student == student):
+            found.append(GradedFile("", _without_work(course, student)))
+    adjusted = [_adjusted(each, usable, course.marks, lines) for each in found]
+    if any(each.kind in ("same_as", "accept") for each in usable):
+        adjusted = _chosen(mark_superseded([each._replace(superseded_by="") for each in adjusted]))
+    return adjusted, list(dict.fromkeys(lines))
+
+
+def own_id(student: str, graded: Sequence[GradedFile], roster: Sequence[Collection[str]]) -> str:
+    """Return the id of a student on the roster with which they handed in; others stay as they are."""
+    wanted = fold_id(student)
+    ids = next(({fold_id(id) for id in ids} for ids in roster if wanted in map(fold_id, ids)), set())
+    enrolled = [each.grade.student for each in graded if each.grade is not None and each.grade.student]
+    if any(fold_id(each) == wanted for each in enrolled):
+        return student
+    return next((each for each in enrolled if fold_id(each) in ids), student)
+
+
+def _own(graded: GradedFile, decisions: Sequence[Decision], student: str = "") -> tuple[Decision, ...]:
+    """Return the decisions on the student of a hand-in, or those that name `student`."""
+    found = decisions_for(decisions, graded.grade.student if graded.grade else "", graded.file)
+    return tuple(each for each in found if student in ("", each.student))
+
+
+def place_problem(decision: Decision, course: Course) -> str:
+    """Return why the course has no such page or activity; empty if it does."""
+    if not decision.page:
+        return ""
+    pages = {
+        f"{module.id}/{step.id}": [each.id for each in step.activities]
+        for module in course.modules
+        for step in module.steps
+    }
+    if decision.page in [module.id for module in course.modules]:
+        return ""
+    if decision.page not in pages:
+        return unknown("page", decision.page, pages, "`tcptutor list` shows them")
+    activities = pages[decision.page]
+    if decision.activity and decision.activity not in activities:
+        return f"{decision.page}: {unknown('activity', decision.activity, activities)}"
+    return ""
+
+
+def _without_work(course: Course, student: str) -> Grade:
+    marks = tuple(
+        ActivityMark(
+            module=module.id,
+            page=step.id,
+            title=step.title,
+            activity=activity.id,
+            kind=activity.table,
+            marks=0.0,
+            of=of,
+            outcome="missing",
+            reason="nothing was handed in",
+        )
+        for module in course.modules
+        for step in module.steps
+        if step.is_on(course.marks.path)
+        for activity in step.activities
+        if (of := course.marks.worth(activity.table)) is not None
+    )
+    return Grade(student=student, course="", title=course.title, made="", marks=marks)
+
+
+def _adjusted(
+    graded: GradedFile, decisions: Sequence[Decision], scheme: MarkScheme, lines: list[str]
+) -> GradedFile:
+    grade, own = graded.grade, _own(graded, decisions)
+    if grade is None or not own:
+        return graded
+    for each in own:
+        grade = replace(grade, decisions=(*grade.decisions, each))
+        if each.kind == "same_as":
+            grade = replace(grade, student=each.same_as)
+        elif each.kind == "accept" and not each.page:
+            if each.file in ("", graded.file):
+                settled = tuple(_settled(remark, each) for remark in grade.remarks)
+                grade = replace(grade, refused="", remarks=settled)
+        elif not each.is_extension:
+            chosen = [mark for mark in grade.marks if each.concerns(mark.module, mark.page, mark.activity)]
+            changed = {
+                id(mark): new for mark, new in zip(chosen, _decided(chosen, each, scheme), strict=True)
+            }
+            who = grade.student or graded.file
+            if all(changed[id(mark)] is mark for mark in chosen):
+                lines.append(f"{who}: “{each}” changes no mark")
+            if (each.marks or 0.0) > (most := sum(mark.of for mark in chosen)):
+                lines.append(f"{who}: “{each}” gives more than there are: {most:g} marks count")
+            grade = replace(grade, marks=tuple(changed.get(id(mark), mark) for mark in grade.marks))
+        elif each.kind == "hours" and not scheme.deadline:
+            lines.append(
+                f"{grade.student or graded.file}: “{each}” changes nothing: the course has no deadline"
+            )
+    return graded._replace(grade=grade)
+
+
+def _settled(remark: Remark, decision: Decision) -> Remark:
+    if remark.level == "note":
+        return remark
+    return replace(remark, level="note", text=f"{remark.text}; accepted: {decision.grounds}")
+
+
+def _decided(marks: Sequence[ActivityMark], decision: Decision, scheme: MarkScheme) -> Iterator[ActivityMark]:
+    of = sum(mark.of for mark in marks)
+    for mark in marks:
+        match decision.kind:
+            case "excuse":
+                yield _with(mark, 0.0, decision, "excused")
+            case "marks":
+                share = min(1.0, (decision.marks or 0.0) / of) if of else 0.0
+                yield _with(mark, mark.of * share, decision)
+            case _ if mark.outcome in ("refused", "inconclusive"):
+                yield _with(mark, mark.of * _share_if_accepted(mark, scheme), decision)
+            case _:
+                yield mark
+
+
+def _with(
+    mark: ActivityMark, marks: float, decision: Decision, outcome: Outcome | None = None
+) -> ActivityMark:
+    before = f"computed: {mark.marks:.3g} of {mark.of:.3g}" + (f", {mark.reason}" if mark.reason else "")
+    return replace(
+        mark,
+        marks=marks,
+        outcome=outcome or ("full" if marks >= mark.of else "part" if marks else "none"),
+        reason=f"{decision.grounds}; {before}",
+        decision=decision.grounds,
+    )
+
+
+def _share_if_accepted(mark: ActivityMark, scheme: MarkScheme) -> float:
+    """Return the share of the marks as if the evidence held: an answer still has to be right."""
+    if mark.kind != "question":
+        return 1.0
+    right = next((at for at, each in enumerate(mark.answers) if each.correct), None)
+    return scheme.remaining_share(right, 0, None) if right is not None else 0.0
+
+
+def _chosen(graded: Sequence[GradedFile]) -> list[GradedFile]:
+    """Let the hand-ins that the teacher named count, instead of the student's others."""
+    files = {
+        each.grade.student: each.file
+        for each in graded
+        if each.grade is not None and any(own.file == each.file for own in each.grade.decisions)
+    }
+    return [
+        each
+        if each.grade is None or each.grade.student not in files
+        else each._replace(
+            superseded_by="" if each.file == files[each.grade.student] else files[each.grade.student]
+        )
+        for each in graded
+    ]
