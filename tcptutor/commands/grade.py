@@ -22,6 +22,7 @@ from tcptutor.grading.evidence.hand_in import SUFFIX
 from tcptutor.grading.evidence.keys import CourseKey, parse_course_code, read_key
 from tcptutor.grading.formats import format_grades, modules
 from tcptutor.grading.grade import ActivityMark, Grade, GradedFile, superseded_lines
+from tcptutor.grading.item_statistics import items_csv
 from tcptutor.grading.reruns import Reruns, parse_choice
 from tcptutor.grading.roster import RollCall
 from tcptutor.grading.survey import Survey, anonymize, anonymize_files, survey
@@ -204,6 +205,7 @@ class ClassRequest(msgspec.Struct, frozen=True, kw_only=True):
     as_json: bool
     csv: str | None
     html: str | None
+    items: str | None = None
     plot: Path | None = None
     replace: bool
     anonymous: bool
@@ -219,7 +221,7 @@ def show_class(request: ClassRequest) -> int:
     """
     paths = hand_ins(request.names)
     code, _ = read_course_key(request.key)
-    targets = [Path(name) for name in (request.csv, request.html) if name is not None]
+    targets = [Path(name) for name in (request.csv, request.html, request.items) if name is not None]
     check_plot(request.plot, paths, replace=request.replace, as_json=request.as_json)
     check_targets(targets, paths, replace=request.replace, elsewhere="give another name")
     lists = read_lists(request.roster, request.roster_column, request.section, request.exceptions)
@@ -234,6 +236,8 @@ def show_class(request: ClassRequest) -> int:
         _write(Path(request.csv), format_grades(rows, "csv", None if request.anonymous else roll))
     if request.html is not None:
         _write(Path(request.html), views.class_page(shown))
+    if request.items is not None:
+        _write(Path(request.items), items_csv(named.questions))
     if request.plot is not None:
         draw_plot(request.plot, marks_histogram(shown))
     if request.as_json:

@@ -206,6 +206,11 @@ def comments(**given: Any) -> None:
 @JSON
 @click.option("--csv", metavar="FILE", help="Write marks to FILE: a row per student, a column per module.")
 @click.option("--html", metavar="FILE", help="Write everything to FILE, as one HTML page.")
+@click.option(
+    "--items",
+    metavar="FILE",
+    help="Write statistics to FILE: a row per question, with difficulty, discrimination, answers, hints and time.",
+)
 @PLOT
 @REPLACE
 @click.option("--anonymous", is_flag=True, help="Replace names by numbers.")

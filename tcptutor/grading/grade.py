@@ -75,6 +75,10 @@ class ActivityMark(msgspec.Struct, frozen=True, kw_only=True):
     """All responses to a question or prediction, in order."""
     measured: float | None = None
     """The predicted quantity, as the first run after the prediction measured it, in the base unit."""
+    hints: int = 0
+    """Highest level of the hints that were shown."""
+    seconds: float | None = None
+    """Time to the first answer, by the student's clock; None if unknown."""
     decision: str = ""
     """Reason and initials of the teacher's decision on the mark; empty for a computed mark."""
 

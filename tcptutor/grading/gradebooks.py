@@ -51,7 +51,7 @@ def table(graded: Sequence[GradedFile], roll: RollCall | None = None) -> str:
     head = ["student", "file", "score", "max_score", "percent", *names, "decisions", "remarks"]
     counted = [each for each in graded if not each.superseded_by]
     if roll is None:
-        return _to_csv([head, *(_table_row(each, names) for each in counted)])
+        return to_csv([head, *(_table_row(each, names) for each in counted)])
     missing = ["", "", "", "", *("" for _ in names), "", _NO_HAND_IN]
     rows = [
         [
@@ -62,7 +62,7 @@ def table(graded: Sequence[GradedFile], roll: RollCall | None = None) -> str:
     ]
     blank = [""] * len(roll.roster.columns)
     others = [each for each in counted if each not in roll.found.values()]
-    return _to_csv(
+    return to_csv(
         [[*roll.roster.columns, *head], *rows, *([*blank, *_table_row(each, names)] for each in others)]
     )
 
@@ -95,10 +95,10 @@ def moodle(graded: Sequence[GradedFile], roll: RollCall | None = None) -> str:
             ]
             for row in roll.roster.students
         )
-        return _to_csv([[*roll.roster.columns, *added], *rows])
+        return to_csv([[*roll.roster.columns, *added], *rows])
     by_mail = bool(grades) and all("@" in grade.student for grade in grades)
     head = ["Email address" if by_mail else "ID number", *added]
-    return _to_csv([head, *([grade.student, _percent(grade), _feedback(grade)] for grade in grades)])
+    return to_csv([head, *([grade.student, _percent(grade), _feedback(grade)] for grade in grades)])
 
 
 def canvas(graded: Sequence[GradedFile], roll: RollCall | None = None) -> str:
@@ -110,7 +110,7 @@ def canvas(graded: Sequence[GradedFile], roll: RollCall | None = None) -> str:
     grades = list(_counted(graded))
     title = _title(grades)
     if roll is not None and set(roll.roster.columns) >= _CANVAS:
-        return _to_csv(_filled(roll, title))
+        return to_csv(_filled(roll, title))
     rows = [[grade.student, "", grade.student, grade.student, "", _canvas_cell(grade)] for grade in grades]
     if roll is not None:
         rows = [
@@ -125,7 +125,7 @@ def canvas(graded: Sequence[GradedFile], roll: RollCall | None = None) -> str:
             for row in roll.roster.students
         ]
     columns = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
-    return _to_csv([[*columns, title], [_POSSIBLE, "", "", "", "", "100"], *rows])
+    return to_csv([[*columns, title], [_POSSIBLE, "", "", "", "", "100"], *rows])
 
 
 def _filled(roll: RollCall, title: str) -> Iterator[list[str]]:
@@ -183,14 +183,15 @@ def _feedback(grade: Grade) -> str:
     return "; ".join(filter(None, [marks, grade.refused, *decisions, *shown_to_student(grade.remarks)]))
 
 
-def _to_csv(rows: Iterable[Sequence[str]]) -> str:
+def to_csv(rows: Iterable[Sequence[str | float | None]]) -> str:
+    """Return rows as CSV in which no text is a formula to a spreadsheet."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(map(_escape_formulas, rows))
     return text.getvalue()
 
 
-def _escape_formulas(cells: Sequence[str]) -> list[str]:
-    return [f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in cells]
+def _escape_formulas(cells: Sequence[str | float | None]) -> list[str | float | None]:
+    return [f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell for cell in cells]
 
 
 GRADEBOOKS: Mapping[str, Callable[[Sequence[GradedFile], RollCall | None], str]] = {

@@ -29,6 +29,7 @@ from tcptutor.grading.evidence.collect import MOST_SWEPT
 from tcptutor.grading.evidence.hand_in import HandIn
 from tcptutor.grading.evidence.honesty import RunChecks
 from tcptutor.grading.evidence.ownership import Ownership
+from tcptutor.grading.evidence.pace import answer_seconds
 from tcptutor.grading.evidence.timeline import PageTimeline, TimedResponse, TimedRun, Timeline, timeline
 from tcptutor.grading.evidence.trail import event_trail
 from tcptutor.grading.grade import ActivityMark, Grade, Outcome, ReportedLine, given_answers
@@ -176,6 +177,10 @@ class _PageMarker:
                 runs=found.runs,
                 answers=given,
                 measured=self._measured_value(activity) if isinstance(activity, Predict) and given else None,
+                hints=max(
+                    (each.level for each in self._page.hints if each.activity == activity.id), default=0
+                ),
+                seconds=answer_seconds(self._page, activity.id),
             )
 
     def _order_at(self, activity: Activity, serial: int) -> tuple[int, ...]:

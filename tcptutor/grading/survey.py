@@ -5,35 +5,23 @@ Only hand-ins that count are included. A survey judges no student: it is for the
 
 from __future__ import annotations
 
-import math
 import statistics
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
 from tcptutor.base import units
 from tcptutor.course.activities.predict import Predict
-from tcptutor.course.activity import Activity, Question
+from tcptutor.course.activity import Activity
 from tcptutor.course.measures import expected
 from tcptutor.course.outline import Course, Module
-from tcptutor.course.page_references import without_links
 from tcptutor.course.paths import PRETEST
 from tcptutor.course.step import Step
 from tcptutor.grading.grade import ActivityMark, Grade, GradedFile, superseded_lines
+from tcptutor.grading.item_statistics import Answered, QuestionRow, question_rows
 from tcptutor.grading.remarks import Remark
 from tcptutor.grading.similar import SimilarPair, similar_pairs
-
-_MIN_STUDENTS = 8
-"""Fewest students for which the discrimination of a question is reported."""
-_WEAK = 0.2
-"""Correlation below which a question discriminates poorly."""
-_TWO_SIGMA = 1.96
-"""Standard deviations that contain 95 % of a normal distribution."""
-_MAX_CORRELATION = 1 - 1e-9
-_MOST_WRONG = 3
-"""Wrong answers that are reported per question."""
 
 Place = tuple[str, str]
 """Module and page."""
@@ -77,51 +65,6 @@ class PageRow(msgspec.Struct, frozen=True, kw_only=True):
     students: int
     mean: float
     """Mean share of its marks, 0 to 1."""
-
-
-class WrongAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """A wrong first answer to a question."""
-
-    text: str
-    """The answer; empty where each student has other numbers."""
-    feedback: str
-    """The page's feedback: the misconception."""
-    students: int
-
-
-class QuestionRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A question."""
-
-    module: str
-    page: str
-    activity: str
-    prompt: str
-    answered: int
-    """Number of students."""
-    right_first: int
-    """Number of students with a right first answer."""
-    wrong: tuple[WrongAnswer, ...]
-    """The most common first."""
-    sure_wrong: int = 0
-    """Number of students who were sure of a wrong first answer."""
-    discrimination: float | None
-    """Correlation of a right first answer with the share of all other marks; None where it is unknown."""
-
-    @property
-    def discrimination_at_most(self) -> float | None:
-        """Return the upper 97.5 % confidence bound of the discrimination, by Fisher's transformation."""
-        if self.discrimination is None:
-            return None
-        return math.tanh(
-            math.atanh(max(-_MAX_CORRELATION, min(self.discrimination, _MAX_CORRELATION)))
-            + _TWO_SIGMA / math.sqrt(self.answered - 3)
-        )
-
-    @property
-    def is_weak(self) -> bool:
-        """Return whether the question certainly fails to separate strong from weak students."""
-        most = self.discrimination_at_most
-        return most is not None and most < _WEAK
 
 
 class PredictionRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -178,7 +121,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     def weak(self) -> tuple[QuestionRow, ...]:
         """Return the questions that discriminate poorly, the worst first."""
         found = [each for each in self.questions if each.is_weak]
-        return tuple(sorted(found, key=lambda each: each.discrimination or 0.0))
+        return tuple(sorted(found, key=lambda each: each.discrimination.r if each.discrimination else 0.0))
 
 
 def survey(graded: Sequence[GradedFile], course: Course, missing: Sequence[str] = ()) -> Survey:
@@ -191,7 +134,7 @@ def survey(graded: Sequence[GradedFile], course: Course, missing: Sequence[str] 
         title=course.title,
         students=tuple(_student(number, *each) for number, each in enumerate(found, 1)),
         pages=tuple(page for page in _pages(course, counted) if page.done),
-        questions=tuple(_questions(course, counted, by_activity)),
+        questions=tuple(question_rows(course, counted, by_activity)),
         predictions=tuple(_predictions(course, by_activity)),
         similar=tuple(similar_pairs([each for each in found if not each[1].refused])),
         reports=tuple(_reports(course, [each for each in found if not each[1].refused])),
@@ -273,7 +216,7 @@ def _steps(course: Course) -> Iterator[tuple[Module, Step]]:
     return ((module, step) for module in course.modules for step in module.steps)
 
 
-def _by_activity(grades: Iterable[Grade]) -> Mapping[tuple[str, str, str], list[tuple[Grade, ActivityMark]]]:
+def _by_activity(grades: Iterable[Grade]) -> Answered:
     found: dict[tuple[str, str, str], list[tuple[Grade, ActivityMark]]] = {}
     for grade in grades:
         for mark in grade.marks:
@@ -311,57 +254,7 @@ def _share(marks: Iterable[ActivityMark]) -> float | None:
     return sum(mark.marks for mark in counted) / of if of else None
 
 
-def _questions(
-    course: Course,
-    grades: Sequence[Grade],
-    by_activity: Mapping[tuple[str, str, str], list[tuple[Grade, ActivityMark]]],
-) -> Iterator[QuestionRow]:
-    sums = {
-        id(grade): (sum(m.marks for m in grade.marks), sum(m.of for m in grade.marks)) for grade in grades
-    }
-    for module, step in _steps(course):
-        for question in step.activities_of(Question):
-            answered = [
-                (grade, mark)
-                for grade, mark in by_activity.get((module.id, step.id, question.id), [])
-                if mark.answers and mark.answers[0].correct is not None
-            ]
-            first = [mark.answers[0] for _, mark in answered]
-            wrong = Counter(
-                ("" if each.drawn else each.text, each.feedback) for each in first if not each.correct
-            )
-            rests = [
-                (sums[id(grade)][0] - mark.marks) / ((sums[id(grade)][1] - mark.of) or 1.0)
-                for grade, mark in answered
-            ]
-            yield QuestionRow(
-                module=module.id,
-                page=step.id,
-                activity=question.id,
-                prompt=without_links(question.prompt),
-                answered=len(first),
-                right_first=sum(bool(each.correct) for each in first),
-                sure_wrong=sum(each.sureness == "sure" and not each.correct for each in first),
-                wrong=tuple(
-                    WrongAnswer(text=text, feedback=feedback, students=number)
-                    for (text, feedback), number in wrong.most_common(_MOST_WRONG)
-                ),
-                discrimination=_correlation([float(bool(each.correct)) for each in first], rests),
-            )
-
-
-def _correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
-    if len(one) < _MIN_STUDENTS:
-        return None
-    try:
-        return statistics.correlation(one, other)
-    except statistics.StatisticsError:
-        return None  # one of the variables is constant
-
-
-def _predictions(
-    course: Course, by_activity: Mapping[tuple[str, str, str], list[tuple[Grade, ActivityMark]]]
-) -> Iterator[PredictionRow]:
+def _predictions(course: Course, by_activity: Answered) -> Iterator[PredictionRow]:
     for module, step in _steps(course):
         for predict in step.activities_of(Predict):
             marks = [mark for _, mark in by_activity.get((module.id, step.id, predict.id), [])]

@@ -13,9 +13,10 @@ from tcptutor.base import units
 from tcptutor.base.chart import COLORS, Chart, ChartAxis, ChartPanel, ChartSeries
 from tcptutor.base.errors import TutorError
 from tcptutor.course.page_record import moment
+from tcptutor.grading.item_statistics import Correlation, QuestionRow
 from tcptutor.grading.remarks import to_decide
 from tcptutor.grading.similar import SimilarPair
-from tcptutor.grading.survey import PageRow, PredictionRow, QuestionRow, ReportRow, StudentRow, Survey
+from tcptutor.grading.survey import PageRow, PredictionRow, ReportRow, StudentRow, Survey
 
 _STEPS = " ▁▂▃▄▅▆▇█"
 _BAR_WIDTH = 10
@@ -156,19 +157,18 @@ def _page(row: PageRow, place: _Place) -> tuple[str, ...]:
 
 
 def _questions(found: Survey, place: _Place) -> TableView:
-    rows = sorted(
-        (row for row in found.questions if row.answered), key=lambda row: row.right_first / row.answered
-    )
+    rows = sorted((row for row in found.questions if row.answered), key=lambda row: row.difficulty)
     notes = tuple(
         f"{place(row)} {row.activity} does not separate strong students from weak ones:"
-        f" r = {row.discrimination:.2f}, with 97.5 % below {row.discrimination_at_most:.2f}"
+        f" r = {_interval(row.discrimination)}"
         for row in found.weak
+        if row.discrimination is not None
     )
     return TableView(
         "questions",
         "Questions, the hardest first",
-        ("question", "right at once", "", "commonest wrong answer", "why it is given"),
-        (False, True, True, False, False),
+        ("question", "right at once", "", "r", "hints", "time", "commonest wrong answer", "why it is given"),
+        (False, True, True, True, True, True, False, False),
         tuple(_question(row, place) for row in rows),
         tuple(tuple(_question_details(row)) for row in rows),
         notes if rows else ("no question was answered",),
@@ -184,7 +184,10 @@ def _question(row: QuestionRow, place: _Place) -> tuple[str, ...]:
     return (
         f"{place(row)} {row.activity}",
         f"{row.right_first} of {row.answered}",
-        _percent(row.right_first / row.answered),
+        _percent(row.difficulty),
+        "" if row.discrimination is None else f"{row.discrimination.r:.2f}",
+        str(row.with_hints or ""),
+        "" if row.median_seconds is None else seconds_text(row.median_seconds),
         answer,
         why,
     )
@@ -192,14 +195,30 @@ def _question(row: QuestionRow, place: _Place) -> tuple[str, ...]:
 
 def _question_details(row: QuestionRow) -> Iterator[str]:
     yield " ".join(row.prompt.split())
-    for wrong in row.wrong:
-        answer = f"“{' '.join(wrong.text.split())}”" if wrong.text else "a number"
-        yield f"{wrong.students} × {answer}: {' '.join(wrong.feedback.split())}"
+    for each in row.answers:
+        if not each.students and each.right and not each.text:
+            continue
+        sign, text = "✓" if each.right else "✗", " ".join(each.text.split()) or "a number"
+        why = "" if each.right or not each.feedback else f": {' '.join(each.feedback.split())}"
+        yield f"{sign} {each.students} × {text}{why}"
     if row.sure_wrong:
         who = "student was" if row.sure_wrong == 1 else "students were"
         yield f"{row.sure_wrong} {who} sure of a wrong answer"
     if row.discrimination is not None:
-        yield f"r = {row.discrimination:.2f} with the share of all other marks"
+        yield f"r = {_interval(row.discrimination)} with the share of all other marks"
+    if row.with_hints:
+        who = "student" if row.with_hints == 1 else "students"
+        yield f"{row.with_hints} {who} took hints, {row.mean_hints:.1f} per student of the class"
+
+
+def _interval(found: Correlation) -> str:
+    return f"{found.r:.2f} ({found.low:.2f} to {found.high:.2f} with 95 %)"
+
+
+def seconds_text(seconds: float) -> str:
+    """Return a time such as "45 s" or "2:05"."""
+    whole = round(seconds)
+    return f"{whole} s" if whole < 60 else f"{whole // 60}:{whole % 60:02}"
 
 
 def _predictions(found: Survey, place: _Place) -> TableView:

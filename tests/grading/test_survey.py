@@ -14,7 +14,8 @@ from tcptutor.course import load
 from tcptutor.grading import batch, views
 from tcptutor.grading.batch import GradingBasis
 from tcptutor.grading.evidence.keys import new_key
-from tcptutor.grading.survey import QuestionRow, Survey, anonymize, survey
+from tcptutor.grading.item_statistics import Correlation, QuestionRow
+from tcptutor.grading.survey import Survey, anonymize, survey
 from tcptutor.grading.views import bar, ratio_bars, table_views
 from tcptutor.ui.frame import ClassApp
 from tests.command import here as tcptutor
@@ -117,26 +118,87 @@ def test_questions_that_do_not_tell_students_apart_are_named_once_that_is_known(
     which = found.questions[0]
     assert which in found.weak
     assert which.discrimination is not None
-    assert which.discrimination < -0.5
+    assert which.discrimination.high < -0.3
     notes = next(view for view in table_views(found) if view.id == "questions").notes
     told = "asked which does not separate strong students from weak ones: r = -"
     assert any(note.startswith(told) for note in notes)
 
 
-@pytest.mark.parametrize(("r", "weak"), [(-1.0, True), (1.0, False)])
+@pytest.mark.parametrize(("r", "weak"), [(-1.0, True), (0.0, False), (1.0, False)])
 def test_a_question_answered_exactly_against_all_others_is_weak(r: float, weak: bool) -> None:
     row = QuestionRow(
         module="m",
         page="p",
         activity="q",
+        kind="single",
         prompt="?",
         answered=8,
         right_first=4,
-        wrong=(),
-        discrimination=r,
+        discrimination=Correlation.of(r, 8),
     )
-    assert row.discrimination_at_most == pytest.approx(r, abs=1e-6)
+    assert row.discrimination is not None
+    assert row.discrimination.low <= r + 1e-6 and r - 1e-6 <= row.discrimination.high
     assert row.is_weak == weak
+
+
+def test_the_interval_of_a_correlation_is_that_of_fisher() -> None:
+    """The example r = 0.5 of 28 pairs: z = 0.5493 ± 1.96 / 5."""
+    found = Correlation.of(0.5, 28)
+    assert (found.low, found.high) == (pytest.approx(0.156, abs=1e-3), pytest.approx(0.736, abs=1e-3))
+
+
+def test_the_statistics_of_a_question_count_all_choices_and_numbers_by_their_misconception(
+    found: Survey,
+) -> None:
+    which, how_much = found.questions[:2]
+    assert which.difficulty == 0.7
+    assert [(each.text, each.right, each.students) for each in which.answers if each.students] == [
+        ("cwnd", True, 7),
+        ("RTT", False, 3),
+    ]
+    assert len(which.answers) > 2 or sum(each.students for each in which.answers) == 10
+    right, wrong = how_much.answers
+    assert (right.right, right.students, wrong.text, wrong.students) == (True, 2, "", 3)
+
+
+def test_hints_and_times_are_those_of_the_question(tmp_path: Path) -> None:
+    def slow(one: Student) -> None:
+        one.journal.visit("small", "asked")
+        one.journal.hint("small", "asked", "which", 1)
+        one.journal.hint("small", "asked", "which", 2)
+        one.answer(1, "which")
+
+    files = [handed_in("ada", tmp_path / "ada", slow)]
+    files.append(
+        handed_in("bob", tmp_path / "bob", lambda one: one.answer(1, "which")).rename(
+            tmp_path / "b.tcphandin"
+        )
+    )
+    basis = GradingBasis(LESSONS, KEY.code)
+    graded = dict(batch.grade_files(files, basis, 1))
+    which = survey([graded[0], graded[1]], basis.course).questions[0]
+    assert (which.with_hints, which.mean_hints) == (1, 1.0)
+    assert which.median_seconds is not None
+    assert 0 <= which.median_seconds < 60
+
+
+def test_items_are_written_a_row_a_question(folder: Path, tmp_path: Path) -> None:
+    target = tmp_path / "items.csv"
+    assert tcptutor(*_class(str(folder), "--items", str(target))).stdout == f"wrote {target}\n"
+    rows = {row["question"]: row for row in csv.DictReader(target.read_text().splitlines())}
+    which = rows["which"]
+    assert (which["students"], which["right_first"], which["difficulty"]) == ("10", "7", "0.7")
+    low, r, high = (
+        float(which[name]) for name in ("discrimination_low", "discrimination", "discrimination_high")
+    )
+    assert low < r < high
+    answers = {which[f"answer_{n}"]: which for n in range(1, 5) if which.get(f"answer_{n}")}
+    assert "RTT" in answers
+    number = next(n for n in range(1, 5) if which[f"answer_{n}"] == "RTT")
+    assert (which[f"right_{number}"], which[f"students_{number}"], which[f"why_{number}"]) == (
+        "0", "3", "That is a time.",
+    )  # fmt: skip
+    assert rows["how-much"]["answer_2"] == ""
 
 
 def test_bars_are_as_long_as_their_share() -> None:

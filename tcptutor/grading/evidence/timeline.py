@@ -25,6 +25,7 @@ from tcptutor.journal.events import (
     RunEnded,
     RunStarted,
     StoredEvent,
+    Visited,
     Withdrawn,
     decode,
 )
@@ -117,6 +118,8 @@ class PageTimeline:
     sessions: list[TimedSession] = field(default_factory=list)
     order: EventOrder = field(default_factory=EventOrder)
     reports: list[TimedReport] = field(default_factory=list)
+    visits: list[tuple[int, str]] = field(default_factory=list)
+    """Serial and time of each time the page was opened."""
 
     def responses_to(self, activity: str) -> list[TimedResponse]:
         """Return the first responses to an activity, at most MOST_TRIES."""
@@ -322,6 +325,8 @@ class _Reader:
                 begun.file, begun.digest = event.file, event.digest
             case PageGoalsReached(module=module, step=step, activity=activity, session=record):
                 self._page(module, step).sessions.append(TimedSession(serial, activity, record))
+            case Visited(module=module, step=step):
+                self._page(module, step).visits.append((serial, event.at))
             case Reported(module=module, step=step, text=text):
                 self._page(module, step).reports.append(TimedReport(event.at, text))
             case _:
