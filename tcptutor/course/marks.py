@@ -9,6 +9,7 @@ challenge = 3
 by_hand = 3
 retry = 0.5                          # factor per wrong attempt at a question; 0: only the first counts
 hint = 0.8                           # factor per hint
+opens = "2026-10-12T08:00+02:00"     # work dated earlier is reported; empty for none
 deadline = "2027-01-31T23:59+01:00"  # empty for none
 grace_hours = 1                      # after the deadline, before work is late
 late = 0.5                           # factor for late work
@@ -48,6 +49,7 @@ class MarkScheme(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     by_hand: float = 3.0
     retry: float = 0.5
     hint: float = 0.8
+    opens: str = ""
     deadline: str = ""
     grace_hours: float = 0.0
     late: float = 0.0
@@ -68,11 +70,9 @@ class MarkScheme(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         for key in ("retry", "hint", "late", "before_enrolling"):
             if not 0 <= getattr(self, key) <= 1:
                 return key, f"{getattr(self, key):g} is out of bounds: a factor, 0 to 1"
-        if self.deadline and moment(self.deadline) is None:
-            return (
-                "deadline",
-                f"{self.deadline!r} is not a time with a zone: write it like 2027-01-31T23:59+01:00",
-            )
+        for key in ("opens", "deadline"):
+            if (text := getattr(self, key)) and moment(text) is None:
+                return key, f"{text!r} is not a time with a zone: write it like 2027-01-31T23:59+01:00"
         if not 0 <= self.grace_hours <= _MOST:
             return "grace_hours", f"{self.grace_hours:g} is out of bounds: 0 to {_MOST}"
         return None

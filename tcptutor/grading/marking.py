@@ -23,6 +23,7 @@ from tcptutor.course.page_record import moment
 from tcptutor.course.page_sweep import curve_of
 from tcptutor.course.paths import PRETEST
 from tcptutor.course.step import Step
+from tcptutor.grading import pace
 from tcptutor.grading.decisions import Decision, extended_scheme
 from tcptutor.grading.evidence import honesty, plausibility
 from tcptutor.grading.evidence.collect import MOST_SWEPT
@@ -72,7 +73,7 @@ def grade_hand_in(
         title=course.title,
         made=hand_in.manifest.made,
         marks=tuple(marks),
-        remarks=tuple(plausibility.remarks(hand_in, line, ownership)),
+        remarks=(*plausibility.remarks(hand_in, line, ownership, course.marks), *pace.remarks(marks)),
         refused=refused,
         reports=tuple(_reports(course, line)),
         samples={id: digest for id, digest in checks.samples.items() if id in own},

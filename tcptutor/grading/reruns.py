@@ -297,8 +297,9 @@ def _within_chance(run: Run, again: Sequence[Run]) -> Repetition:
 
 
 def marked_runs(grade: Grade) -> list[str]:
-    """Return the ids of the runs that marks are based on."""
-    return list(dict.fromkeys(id for mark in grade.marks if mark.marks for id in mark.runs))
+    """Return the ids of the runs that marks are based on, or that make marks inconclusive."""
+    marks = [mark for mark in grade.marks if mark.marks or mark.outcome == "inconclusive"]
+    return list(dict.fromkeys(id for mark in marks for id in mark.runs))
 
 
 def apply_repetitions(grade: Grade, found: Sequence[Repetition]) -> Grade:

@@ -1,9 +1,12 @@
-"""Remarks on a hand-in as a whole: damage, enrolments, and times at which nobody works."""
+"""Remarks on the journal of a hand-in: damage, enrolments, and dates that cannot be right."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 
+from tcptutor.course.marks import MarkScheme
+from tcptutor.course.page_record import moment
 from tcptutor.grading.evidence.hand_in import HandIn
 from tcptutor.grading.evidence.ownership import LITTLE_WORK, Ownership
 from tcptutor.grading.evidence.timeline import Timeline
@@ -11,13 +14,15 @@ from tcptutor.grading.remarks import Remark, decide, note
 
 _CLOCK_STEP = 120.0
 """Seconds by which a clock may step back without a remark: computers correct it by themselves."""
+_FIRST_COURSE = datetime(2025, 1, 1, tzinfo=UTC)
+"""Time before which there was no tcptutor."""
 _MOST_MISSING, _LONGEST_REMARK = 50, 200
 _MOST_NAMED = 5
 """Items of a kind that a remark names."""
 
 
-def remarks(hand_in: HandIn, line: Timeline, ownership: Ownership) -> Iterator[Remark]:
-    """Yield the remarks on a hand-in."""
+def remarks(hand_in: HandIn, line: Timeline, ownership: Ownership, scheme: MarkScheme) -> Iterator[Remark]:
+    """Yield the remarks on a hand-in's journal."""
     if hand_in.broken:
         yield decide(f"the journal is broken: {hand_in.broken}", shown=True)
     if hand_in.manifest.events != len(hand_in.events):
@@ -27,6 +32,7 @@ def remarks(hand_in: HandIn, line: Timeline, ownership: Ownership) -> Iterator[R
         yield decide(f"the clock was put back by {seconds:.0f} s before event {serial}")
     if len(steps) > _MOST_NAMED:
         yield decide(f"and {len(steps) - _MOST_NAMED} more times")
+    yield from _dates(hand_in, line, scheme)
     yield from _enrolments(line, ownership)
     if line.left_out:
         yield decide(
@@ -35,6 +41,27 @@ def remarks(hand_in: HandIn, line: Timeline, ownership: Ownership) -> Iterator[R
     if line.unknown_events:
         yield note(f"{line.unknown_events} of its events are of a newer tcptutor, or invalid", shown=True)
     yield from (note(line[:_LONGEST_REMARK], shown=True) for line in hand_in.manifest.missing[:_MOST_MISSING])
+
+
+def _dates(hand_in: HandIn, line: Timeline, scheme: MarkScheme) -> Iterator[Remark]:
+    opened = moment(scheme.opens)
+    since = max(_FIRST_COURSE, opened) if opened else _FIRST_COURSE
+    early = [at for at in line.times if at < since]
+    if early:
+        when = "the course opened" if since == opened else "there was any tcptutor"
+        yield decide(
+            f"{_events(early)} dated before {when}, the first on {min(early):%Y-%m-%d}: was the clock set back?"
+        )
+    made = moment(hand_in.manifest.made)
+    late = [at for at in line.times if made and at - made > timedelta(seconds=_CLOCK_STEP)]
+    if late:
+        yield decide(
+            f"{_events(late)} dated after the hand-in, the last on {max(late):%Y-%m-%d}: was the clock set back?"
+        )
+
+
+def _events(times: Sequence[datetime]) -> str:
+    return "1 event is" if len(times) == 1 else f"{len(times)} events are"
 
 
 def _enrolments(line: Timeline, ownership: Ownership) -> Iterator[Remark]:

@@ -208,6 +208,8 @@ class Timeline:
     left_out: int = 0
     """Events of another machine that were done in another enrollment; they count nowhere."""
     backward: list[BackwardStep] = field(default_factory=list)
+    times: list[datetime] = field(default_factory=list)
+    """Times of the events, without starts of runs."""
     unknown_events: int = 0
     """Events of kinds that this version does not know."""
     starts: list[tuple[int, str]] = field(default_factory=list)
@@ -342,6 +344,7 @@ class _Reader:
         at = moment(event.at)
         if at is None:
             return
+        self.found.times.append(at)
         chain = self.found.order.chain(serial)
         latest = self._latest.get(chain)
         if latest is not None and at < latest:
