@@ -9,6 +9,7 @@ from tcptutor.commands.output import print_lines, warn
 from tcptutor.commands.targets import check_targets
 from tcptutor.grading.evidence.keys import new_key, parse_course_code, parse_student_name, read_key, write_key
 from tcptutor.journal import opened_journal
+from tcptutor.journal.locks import is_app_open
 
 
 def make_key(target: str) -> int:
@@ -39,11 +40,13 @@ def enrol(code: str, student: str) -> int:
         if (before := journal.record.enrolment) and (before.course, before.student) == (course, name):
             print_lines([f"you are already enrolled in the course {course} as {name}"])
             return 0
+        worked_before = before is None and journal.record.has_work
         journal.enrol(name, course)
-    print_lines(
-        [
-            f"enrolled in the course {course} as {name}: you get your own numbers and seeds from now on",
-            "`tcptutor submit` writes your hand-in",
-        ]
-    )
+    lines = [f"enrolled in the course {course} as {name}: you get your own numbers and seeds from now on"]
+    if is_app_open():
+        lines.append("tcptutor is open: within seconds it takes your numbers, and starts its page again")
+    lines.append("`tcptutor submit` writes your hand-in")
+    if worked_before:
+        lines.append("what you did before may not count: `tcptutor submit` shows it")
+    print_lines(lines)
     return 0

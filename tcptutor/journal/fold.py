@@ -101,6 +101,11 @@ class JournalRecord(msgspec.Struct, frozen=True):
         """Return whether any page of the module has been on the screen."""
         return any(page.visited for page in self.pages.get(module, {}).values())
 
+    @property
+    def has_work(self) -> bool:
+        """True if the student has responded, taken a hint or begun a run on any page."""
+        return any(page.activities or page.runs for steps in self.pages.values() for page in steps.values())
+
     def pages_with_runs(self, but: tuple[str, str]) -> int:
         """Return the number of pages with a complete run, without the page `but`."""
         return sum(

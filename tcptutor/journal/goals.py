@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import os
 from collections.abc import Callable, Hashable, Iterator
 from pathlib import Path
-from typing import IO
 
 import msgspec
 
@@ -23,6 +21,7 @@ from tcptutor.course.goals.goal import GoalBoard
 from tcptutor.course.goals.session_record import MOST_BYTES, SessionLog, SessionRecord
 from tcptutor.course.goals.watch import GoalWatch
 from tcptutor.course.page_record import Given
+from tcptutor.journal.locks import SharedLock, is_held
 from tcptutor.run import Finished
 from tcptutor.run.files import text_digest
 from tcptutor.runs.conduct import ConductedSession
@@ -123,18 +122,12 @@ class GoalFile:
     def __init__(self, module: str, step: str) -> None:
         self._page = module, step
         self._file = _folder() / f"{module}.{step}.json"
-        self._lock: IO[bytes] | None = None
+        self._lock = SharedLock(_lock_of(self._file))
         self._written: GoalBoard | None = None
-        with contextlib.suppress(OSError):
-            files.make_private(self._file.parent)
-            files.close_to_others(self._file.parent)
-            self._lock = _lock_of(self._file).open("a+b")
-            # A shared lock: a reader tries an exclusive one, and so learns whether any program holds it.
-            fcntl.flock(self._lock, fcntl.LOCK_SH)
 
     def write(self, board: GoalBoard) -> None:
         """Write the board; replaced atomically."""
-        if self._lock is None or board == self._written:
+        if not self._lock.is_open or board == self._written:
             return
         module, step = self._page
         new = self._file.with_suffix(f".{os.getpid()}.new")
@@ -146,9 +139,7 @@ class GoalFile:
 
     def close(self) -> None:
         """Release this program's lock."""
-        if self._lock is not None:
-            self._lock.close()
-            self._lock = None
+        self._lock.close()
 
 
 def open_pages() -> Iterator[OpenPage]:
@@ -156,7 +147,7 @@ def open_pages() -> Iterator[OpenPage]:
     with contextlib.suppress(OSError):
         boards = sorted(_folder().glob("*.json"), key=_changed, reverse=True)
         for file in boards:
-            if _is_held(_lock_of(file)):
+            if is_held(_lock_of(file)):
                 with contextlib.suppress(OSError, msgspec.MsgspecError, ValueError, RecursionError):
                     # Skip a damaged board: the next change replaces it.
                     yield _printable(
@@ -220,19 +211,3 @@ def _changed(file: Path) -> float:
         return file.stat().st_mtime
     except OSError:
         return 0.0
-
-
-def _is_held(lock: Path) -> bool:
-    try:
-        handle = os.open(lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # opening a pipe would block
-    except OSError:
-        return False
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    finally:
-        os.close(handle)
-    return False

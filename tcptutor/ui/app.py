@@ -36,6 +36,7 @@ from tcptutor.ui.messages import (
     SweepUpdated,
 )
 from tcptutor.ui.motion import MotionChoice
+from tcptutor.ui.own_course import OwnCourse
 from tcptutor.ui.pages import ModulePage
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.screens.home import HomeScreen
@@ -48,12 +49,13 @@ if TYPE_CHECKING:
     from tcptutor.ui.find_index import FindIndex
     from tcptutor.ui.history_state import HistoryState
     from tcptutor.ui.matching import PaletteEntry
+    from tcptutor.ui.screens.lesson import LessonScreen
     from tcptutor.ui.workbench import Workbench
 
 _STUDY_ACTIONS = ("open_map", "open_glossary")
 """Actions of keys that work at home and on pages, unless a field takes them."""
-_SAVE_AGAIN = 3.0
-"""Seconds between attempts to write events that could not be saved."""
+_LOOK_AGAIN = 3.0
+"""Seconds between attempts to write events that could not be saved, and looks for an enrollment by another program."""
 
 
 def _import_page_modules() -> None:
@@ -140,7 +142,7 @@ class TutorApp(Frame):
     ) -> None:
         folder = journal.runs.folder
         super().__init__(Settings(folder.parent if folder else None))
-        self.course, self.journal = course, journal
+        self.journal, self._own_course = journal, OwnCourse(course, journal)
         self.drafts = Drafts(folder.parent if folder else None)
         """Unsubmitted input on pages."""
         self.motion = MotionChoice(os.environ, self.settings, self._write_to_terminal)
@@ -151,7 +153,7 @@ class TutorApp(Frame):
         self.workbench: Workbench | None = None
         self.run_history: HistoryState | None = None
         self._index: FindIndex | None = None
-        self._link_sources: list[tuple[Module, Step]] = []
+        self._link_sources: list[ModulePage] = []
         """Pages with followed links, to return to; the latest last."""
 
     async def on_event(self, event: events.Event) -> None:
@@ -221,12 +223,17 @@ class TutorApp(Frame):
         self.run_worker(self._start_lab(), group="lab")
         self.run_worker(_import_page_modules, thread=True, group="preload")
         self.run_worker(self._read_lessons(), group="course")
-        self.set_interval(_SAVE_AGAIN, self._save_again)
+        self.set_interval(_LOOK_AGAIN, self._look_again)
 
     @property
     def is_saved(self) -> bool:
         """True if all of the student's work is on disk."""
         return self.journal.is_persistent and not self.journal.unsaved
+
+    def _look_again(self) -> None:
+        self._save_again()
+        if not self.bench.busy:
+            self.follow_enrolment()
 
     def _save_again(self) -> None:
         """Retry failed writes. A later write of the student's may already have saved them."""
@@ -242,6 +249,34 @@ class TutorApp(Frame):
             self._was_persistent = self.journal.is_persistent
             for screen in self._mounted_screens():
                 screen.show_saved()
+
+    # Enrollment
+
+    @property
+    def course(self) -> Course:
+        """The course with the pages that this student sees."""
+        return self._own_course.course
+
+    def follow_enrolment(self) -> bool:
+        """Start the open page again if the student has enrolled since it was opened; return True if so."""
+        here = self._open_page
+        is_covered = here is not None and self.screen not in self._lesson_screens
+        if is_covered or not self._own_course.is_outdated:
+            return False  # the next key on a covered page comes here again
+        if here is not None:
+            self.open_step(*here)
+            return True
+        self.notify(self._take_enrolment(), timeout=15)
+        for screen in self._mounted_screens():
+            screen.enrolment_changed()
+        return False
+
+    def _take_enrolment(self) -> str:
+        """Take over an enrollment made by another program, and return a line about it; empty without one."""
+        line = self._own_course.update()
+        if line:
+            self._index = self.run_history = None
+        return line
 
     async def _read_lessons(self) -> None:
         self.problems = tuple(map(str, await asyncio.to_thread(self._find_problems)))
@@ -278,8 +313,9 @@ class TutorApp(Frame):
         from tcptutor.ui.screens.lesson import LessonScreen  # noqa: PLC0415  # Markdown is slow to import
 
         self._keep_drafts()
-        lesson = LessonScreen(self, module, step)
-        if any(isinstance(screen, LessonScreen) for screen in self.screen_stack):
+        notice = self._take_enrolment()
+        lesson = LessonScreen(self, *self._own_course.page(module, step), notice)
+        if self._lesson_screens:
             # Close screens opened from the old page too. A page must be open only once, or its runs would
             # count twice.
             while not isinstance(self.screen, LessonScreen):
@@ -304,12 +340,9 @@ class TutorApp(Frame):
         if target is None:
             self.notify(f"There is no page {page} in this course.", severity="warning", markup=False)
             return
-        from tcptutor.ui.screens.lesson import LessonScreen  # noqa: PLC0415  # Markdown is slow to import
-
         while isinstance(self.screen, ModalScreen):
             self.pop_screen()
-        here = [(each.module, each.step) for each in self.screen_stack if isinstance(each, LessonScreen)]
-        self._link_sources += here[-1:]
+        self._link_sources += [here] if (here := self._open_page) else []
         self.open_step(*target)
 
     @property
@@ -435,10 +468,14 @@ class TutorApp(Frame):
     @property
     def _open_page(self) -> ModulePage | None:
         """The page on the screen, or below it."""
+        return next((ModulePage(each.module, each.step) for each in self._lesson_screens), None)
+
+    @property
+    def _lesson_screens(self) -> Sequence[LessonScreen]:
+        """Open pages, the topmost first."""
         from tcptutor.ui.screens.lesson import LessonScreen  # noqa: PLC0415  # Markdown is slow to import
 
-        found = (each for each in reversed(self.screen_stack) if isinstance(each, LessonScreen))
-        return next((ModulePage(each.module, each.step) for each in found), None)
+        return [each for each in reversed(self.screen_stack) if isinstance(each, LessonScreen)]
 
     @property
     def _module_here(self) -> Module:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tcptutor.base.errors import JournalError, LabUnavailable, TutorError
 from tcptutor.journal import Journal
+from tcptutor.journal.fold import Enrolment
 from tcptutor.run import Environment, Run
 from tcptutor.runs.conduct import ConductedRun
 from tcptutor.spec import Experiment
@@ -18,6 +19,7 @@ from tcptutor.ui.lab_state import LabState
 from tcptutor.ui.live import Live, RunHistory, figures_of
 from tcptutor.ui.live_sweep import LiveSweep, SweepRunner
 from tcptutor.ui.messages import LabChanged, RunFinished, RunUpdated, SweepEnded, SweepUpdated
+from tcptutor.ui.own_course import ENROLLED_MEANWHILE, enrolment_in
 from tcptutor.wire.protocol import Event, Phase, Ready, Samples
 
 if TYPE_CHECKING:
@@ -50,6 +52,8 @@ class Bench:
         self.session = LabSession(lab, journal, post)
         self._expected: Experiment | None = None
         """The experiment likely to be run next."""
+        self._enrolment: Enrolment | None = None
+        """Enrollment for which the seed of the current run was chosen."""
 
     @property
     def busy(self) -> bool:
@@ -181,6 +185,7 @@ class Bench:
         await self._run(module, step, experiment, await background.measured(module, step, base))
 
     async def _run(self, module: str, step: str, experiment: Experiment, base: Live | None) -> None:
+        self._enrolment = enrolment_in(self._journal)
         # Show the run at once, before its environment is known.
         conducted = self._conducted = ConductedRun(self._lab, experiment, self._journal.runs, STOPPED)
         live = self.live = Live(
@@ -230,6 +235,8 @@ class Bench:
                 # The lab chooses an environment per experiment, so it may differ from the one after start-up.
                 self._set_state(LabState("ready", environment))
                 if live.state == "starting":  # a replay sends Ready twice
+                    if enrolment_in(self._journal) != self._enrolment:
+                        raise TutorError(ENROLLED_MEANWHILE)
                     live.state = "running"
                     with _record_journal_failure(live):
                         base = live.changed_from.id if live.changed_from else ""

@@ -18,6 +18,7 @@ from tcptutor.run import Environment, Run
 from tcptutor.runs.conduct import ConductedRun
 from tcptutor.spec import Experiment
 from tcptutor.ui import background
+from tcptutor.ui.own_course import ENROLLED_MEANWHILE, enrolment_in
 from tcptutor.wire.protocol import Ready
 
 if TYPE_CHECKING:
@@ -179,6 +180,7 @@ class SweepRunner:
     def __init__(self, live: LiveSweep, journal: Journal, moved: Callable[[], object]) -> None:
         self._live, self._journal, self._moved = live, journal, moved
         self._experiments = list(live.remaining()) or list(live.reruns())
+        self._enrolment = enrolment_in(journal)
         self._first = asyncio.Event()
         self.stopped = ""
         """Reason recorded for aborted runs if the sweep is canceled."""
@@ -217,6 +219,7 @@ class SweepRunner:
         if number:
             # The second lab benefits from what the first prepares, such as a larger guest.
             await self._first.wait()
+        self._check_enrolment()
         conducted = ConductedRun(lab, experiment, self._journal.runs, self.stopped)
         live.working.add(at)
         began = False
@@ -224,6 +227,7 @@ class SweepRunner:
             async with conducted:
                 async for event in conducted:
                     if isinstance(event, Ready) and not began:
+                        self._check_enrolment()
                         began = True
                         live.state, live.environment = "running", event.environment
                         with self._record_journal_failure():
@@ -243,6 +247,11 @@ class SweepRunner:
         if conducted.file:
             live.files[conducted.run.id] = str(conducted.file)
         return conducted.run
+
+    def _check_enrolment(self) -> None:
+        """Raise TutorError if the student has enrolled since the seeds were chosen."""
+        if enrolment_in(self._journal) != self._enrolment:
+            raise TutorError(ENROLLED_MEANWHILE)
 
     async def _take_result(self, number: int, result: Run | TutorError) -> None:
         live, (at, experiment) = self._live, self._experiments[number]

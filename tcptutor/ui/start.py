@@ -45,6 +45,7 @@ def run_app(module: str | None = None, lab: Lab | None = None, lessons: Path | N
     for name, value in TEXTUAL_OPTIONS.items():
         os.environ.setdefault(name, value)
     from tcptutor.course import OpenedCourse  # noqa: PLC0415
+    from tcptutor.journal.locks import app_is_open  # noqa: PLC0415
 
     opened = OpenedCourse(lessons)
     modules = {word: each.id for each in opened.course.modules for word in (str(each.number), each.id)}
@@ -56,9 +57,10 @@ def run_app(module: str | None = None, lab: Lab | None = None, lessons: Path | N
     # after which the app enables them.
     gc.disable()
     try:
-        code = asyncio.run(
-            _run(opened, journal, lab or _default_lab(), None if module is None else modules[module])
-        )
+        with app_is_open():
+            code = asyncio.run(
+                _run(opened, journal, lab or _default_lab(), None if module is None else modules[module])
+            )
     finally:
         gc.enable()
         journal.close()
@@ -83,9 +85,7 @@ async def _run(opened: OpenedCourse, journal: Journal, lab: Lab, module: str | N
     from tcptutor.base import glyphs  # noqa: PLC0415
     from tcptutor.ui.app import TutorApp  # noqa: PLC0415
 
-    enrolment = journal.record.enrolment
-    course = opened.course.for_student(enrolment.identity) if enrolment else opened.course
-    app = TutorApp(course, journal, lab, problems=opened.problems, module=module)
+    app = TutorApp(opened.course, journal, lab, problems=opened.problems, module=module)
     app.glyphs = glyphs.for_terminal(os.environ)
     try:
         await app.run_async()

@@ -69,15 +69,14 @@ async def test_who_is_enrolled_is_told(make_app, journal: Journal) -> None:
 
 
 async def test_a_deadline_is_told_in_the_students_own_time(
-    make_app, journal: Journal, monkeypatch: pytest.MonkeyPatch
+    make_app, course, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TZ", "EST5")
     time.tzset()
     try:
         journal.enrol("ada", "ABCD-EFGH-2345-WXQG")
-        app = make_app()
-        marks = msgspec.structs.replace(app.course.marks, deadline="2027-02-01T00:59+01:00")
-        app.course = msgspec.structs.replace(app.course, marks=marks)
+        marks = msgspec.structs.replace(course.marks, deadline="2027-02-01T00:59+01:00")
+        app = make_app(of=msgspec.structs.replace(course, marks=marks))
         async with app.run_test(size=(80, 24)) as pilot:
             await until_text(pilot, "in the course ABCD-EFGH-2345-WXQG, until 31 January 2027 18:59 EST")
     finally:

@@ -29,7 +29,7 @@ def quick(tmp_path: Path):
 async def test_a_journal_that_is_held_keeps_nobody_waiting_and_has_all_later(
     course, lab, quick, monkeypatch
 ) -> None:
-    monkeypatch.setattr("tcptutor.ui.app._SAVE_AGAIN", 0.2)
+    monkeypatch.setattr("tcptutor.ui.app._LOOK_AGAIN", 0.2)
     journal, other = quick
     app = TutorApp(course, journal, lab, module=STEP[0])
     async with app.run_test(size=(120, 40)) as pilot:
@@ -53,7 +53,7 @@ async def test_a_journal_that_is_held_keeps_nobody_waiting_and_has_all_later(
 
 
 async def test_a_run_whose_file_cannot_be_written_is_written_later(course, lab, quick, monkeypatch) -> None:
-    monkeypatch.setattr("tcptutor.ui.app._SAVE_AGAIN", 0.2)
+    monkeypatch.setattr("tcptutor.ui.app._LOOK_AGAIN", 0.2)
     journal, _ = quick
     runs = journal.runs.folder
     runs.rmdir() if runs.is_dir() else None
@@ -93,7 +93,7 @@ async def test_a_journal_that_opens_after_the_app_has_all_that_was_done_before(
     course, lab, tmp_path: Path, monkeypatch
 ) -> None:
     """Another program holds it whole, so that it cannot even be read."""
-    monkeypatch.setattr("tcptutor.ui.app._SAVE_AGAIN", 0.2)
+    monkeypatch.setattr("tcptutor.ui.app._LOOK_AGAIN", 0.2)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     file = tmp_path / "tcptutor" / "journal.db"
     earlier = Journal.open(file)

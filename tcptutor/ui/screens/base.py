@@ -56,7 +56,6 @@ class WhatIfBase(NamedTuple):
 class Tutor(Protocol):
     """The app, as used by its screens. `ui.app` has it and imports them."""
 
-    course: Course
     journal: Journal
     drafts: Drafts
     bench: Bench
@@ -66,6 +65,10 @@ class Tutor(Protocol):
     """Characters that the terminal can show."""
     problems: tuple[str, ...]
     """Problems in lesson files, a line each; empty until all files are read."""
+
+    @property
+    def course(self) -> Course:
+        """The course with the pages that this student sees."""
 
     @property
     def is_saved(self) -> bool:
@@ -82,6 +85,9 @@ class Tutor(Protocol):
 
     def choose_theme(self, name: str) -> None:
         """Show all in that theme, now and in later sessions."""
+
+    def follow_enrolment(self) -> bool:
+        """Start the open page again if the student has enrolled since it was opened; return True if so."""
 
     def open_module(self, module: str) -> None:
         """Open a module where the student left it."""
@@ -222,6 +228,9 @@ class TutorScreen(Screen[None]):
 
     def goal_changed(self) -> None:
         """Update after a change of the daily goal."""
+
+    def enrolment_changed(self) -> None:
+        """Update after another program has enrolled the student; pages start again by themselves."""
 
     def bench_changed(self, message: Message) -> None:
         """Update after a message of the bench: see `tcptutor.ui.messages`."""

@@ -116,6 +116,10 @@ class HomeScreen(SavingScreen):
     def goal_changed(self) -> None:
         self._show_work()
 
+    def enrolment_changed(self) -> None:
+        if self.is_current:  # a covered screen draws itself when it is shown again
+            self._show_all(self._highlighted)
+
     def show_keys(self) -> None:
         super().show_keys()
         self._written = self.tutor.journal.event_count  # no save indicator on this screen

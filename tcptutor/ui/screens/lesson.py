@@ -47,8 +47,10 @@ class LessonScreen(LessonPath):
 
     AUTO_FOCUS = None
 
-    def __init__(self, tutor: Tutor, module: Module, step: Step) -> None:
+    def __init__(self, tutor: Tutor, module: Module, step: Step, notice: str = "") -> None:
+        """Build a page; `notice` is a line to show once the page is complete."""
         super().__init__(tutor, module, step)
+        self._notice = notice
         self._draft_timer: Timer | None = None
         self._complete = asyncio.Event()
         """Set once everything below the text is mounted."""
@@ -106,6 +108,8 @@ class LessonScreen(LessonPath):
         self._body.restore()
         self._answers.restore()
         self._page.note.show(self._study.note)
+        if self._notice:
+            self.notify(self._notice, timeout=15)
         self._show_comments()
         self._answers.restore_drafts(self.tutor.drafts.page(self.module.id, self.step.id))
         self._update_status()

@@ -206,6 +206,8 @@ class LessonActions(ChartScreen, SavingScreen):
     # Run
 
     def action_run(self, same: bool = False) -> None:
+        if self.tutor.follow_enrolment():
+            return
         bench, body = self.tutor.bench, self._body
         if body.other_terminal_open:
             self.app.push_screen(confirm_terminal_close(), lambda yes: bench.session.end() if yes else None)
@@ -227,7 +229,7 @@ class LessonActions(ChartScreen, SavingScreen):
             self._update_status()
 
     def _run_unpredicted(self, sure: bool | None) -> None:
-        if sure and self._body.side and not self.tutor.bench.obstacle:
+        if sure and self._body.side and not self.tutor.bench.obstacle and not self.tutor.follow_enrolment():
             self._answers.skip_before_run()
             self.action_run()
 
@@ -246,6 +248,8 @@ class LessonActions(ChartScreen, SavingScreen):
         self.show_keys()
 
     def _respond(self, activity: Activity, given: Given, confirmed: bool) -> None:
+        if self.tutor.follow_enrolment():
+            return
         if self._answers.respond(activity, given, confirmed):
             if activity.locked or (self._typing and self._page.box(activity).is_locked):
                 self._body.focus_page()

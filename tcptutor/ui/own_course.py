@@ -1,0 +1,63 @@
+"""The course as the student sees it, which another program's enrollment changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tcptutor.base.errors import JournalError
+from tcptutor.course.outline import Course, Module
+from tcptutor.journal import Journal
+from tcptutor.journal.fold import Enrolment
+from tcptutor.ui.pages import ModulePage
+
+if TYPE_CHECKING:
+    from tcptutor.course.step import Step
+
+ENROLLED_MEANWHILE = "you enrolled meanwhile: press r to run it with your own seed"
+"""Why a run with the seed of no enrollment, or of an earlier one, does not begin."""
+
+
+class OwnCourse:
+    """The course with the pages that the enrolled student sees."""
+
+    def __init__(self, shared: Course, journal: Journal) -> None:
+        self._shared, self._journal = shared, journal
+        self.enrolment = journal.record.enrolment
+        self.course = self._build()
+
+    def _build(self) -> Course:
+        return self._shared.for_student(self.enrolment.identity if self.enrolment else "")
+
+    @property
+    def is_outdated(self) -> bool:
+        """True if another program has enrolled the student since `update`."""
+        now = enrolment_in(self._journal)
+        return now is not None and now != self.enrolment
+
+    def update(self) -> str:
+        """Take over a new enrollment, and return a line about it; empty if there is none."""
+        before, now = self.enrolment, enrolment_in(self._journal)
+        if now is None or now == before:
+            return ""
+        self.enrolment = now
+        self.course = self._build()
+        line = f"You are enrolled as {now.student} now: your pages have your own numbers."
+        if before is None and self._journal.record.has_work:
+            return f"{line} What you did before may not count: `tcptutor submit` shows it."
+        return line
+
+    def page(self, module: Module, step: Step) -> ModulePage:
+        """Return a page that was opened before an enrollment as the student sees it now."""
+        own = next((each for each in self.course.modules if each.id == module.id), module)
+        if own is module:
+            return ModulePage(module, step)
+        found = (*own.steps, *([own.pretest] if own.pretest else []))
+        return ModulePage(own, next((each for each in found if each.id == step.id), step))
+
+
+def enrolment_in(journal: Journal) -> Enrolment | None:
+    """Return the student's enrollment; None without one, or if the journal cannot be read."""
+    try:
+        return journal.record.enrolment
+    except JournalError:
+        return None
