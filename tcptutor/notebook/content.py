@@ -307,7 +307,8 @@ def _run(run: Run) -> NotebookRun:
 
 
 def _sentence(clause: str) -> str:
-    return f"{clause[:1].upper()}{clause[1:]}."
+    is_name = clause.startswith("fq ")  # names of programs keep their case
+    return f"{clause if is_name else clause[:1].upper() + clause[1:]}."
 
 
 def _models(found: Report) -> Iterator[ModelRow]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -24,6 +25,11 @@ def pairs(words: Sequence[str]) -> dict[str, str]:
             raise ParameterError(f"{name} appears twice: remove one")
         settings[name] = text
     return settings
+
+
+def words(line: str) -> list[str]:
+    """Split a line into words of the form NAME=VALUE; a value may have a blank before its unit, "rtt = 50 ms"."""
+    return re.split(r"\s+(?=\w+\s*=)", line.strip())
 
 
 def values(model: str, parameters: Sequence[Argument], settings: Mapping[str, str]) -> dict[str, Any]:
@@ -128,6 +134,15 @@ def result(value: float, unit: str) -> str:
             return f"{value:.4g}"
         case _:
             return f"{value:.0f} {unit}" if 1e4 <= value < 1e15 else f"{value:.4g} {unit}"
+
+
+def reading(value: Any, kind: Kind) -> str:
+    """Format a parameter's value with its unit, for a reader: "10 %", "1448 bytes"."""
+    if kind == "size":
+        return f"{value:g} bytes" if value < _SMALL else units.write(value, kind)
+    if kind == "rates":
+        return ", ".join(map(units.rate, value))
+    return argument(value, kind) if kind in _WRITERS else units.write(value, kind)
 
 
 def argument(value: Any, kind: Kind) -> str:

@@ -9,10 +9,9 @@ import msgspec
 from tcptutor.course import Course, load
 from tcptutor.course.page_record import TeacherComment
 from tcptutor.journal import Journal
-from tcptutor.theory import notation
 from tcptutor.theory.catalogue import MODELS
 from tcptutor.ui.app import TutorApp
-from tcptutor.ui.screens.reference import example
+from tcptutor.ui.screens.reference import calculated, example
 
 from .made import MODULE, STEP, one_page
 from .screen import keys, text, until_text
@@ -57,16 +56,20 @@ async def test_a_finished_page_shows_its_idea_and_calculates(journal: Journal, l
         await until_text(pilot, "window_limited needs rtt")
 
 
-def calculated(course: Course, page: str) -> str:
+def calculation(course: Course, page: str) -> str:
     step = next(step for module in course.modules for step in module.steps if step.id == page)
     model = MODELS[step.formula]
-    words = example(model, step.network).split()
-    found = model.compute(notation.values(model.name, model.parameters, notation.pairs(words)))
-    return notation.result(found, model.unit)
+    return calculated(model, example(model, step.network)).plain
 
 
 def test_the_calculator_starts_with_the_network_of_the_page() -> None:
     course = load()
-    assert calculated(course, "four-lossy-flows") == "35.89 Mbit/s"
-    assert calculated(course, "larger-segments") == "55.45 Mbit/s"
-    assert calculated(course, "what-a-neighbour-keeps") == "9.564 Mbit/s"
+    assert calculation(course, "four-lossy-flows").startswith("= 35.89 Mbit/s ")
+    assert calculation(course, "larger-segments").startswith("= 55.45 Mbit/s ")
+    assert calculation(course, "what-a-neighbour-keeps").startswith("= 9.564 Mbit/s ")
+
+
+def test_the_calculator_says_how_it_read_each_argument() -> None:
+    fraction = calculated(MODELS["mathis"], "mss=1448 rtt=50ms loss=0.1").plain
+    assert "mss 1448 bytes, rtt 50 ms, loss 10 %" in fraction
+    assert calculated(MODELS["mathis"], " mss = 1448 rtt= 50 ms  loss=10 % ").plain == fraction

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 from textual import on
@@ -15,7 +15,7 @@ from textual.widgets import Input, Static
 
 from tcptutor.base.errors import TutorError
 from tcptutor.course.step import Step
-from tcptutor.notebook.content import NotebookPage
+from tcptutor.notebook.content import NotebookAnswer, NotebookComment, NotebookPage
 from tcptutor.notebook.sentences import compared
 from tcptutor.spec import Experiment, settings
 from tcptutor.theory import notation
@@ -32,6 +32,8 @@ _PARAMETERS = {"rtt": "delay", "buffer": "queue"}
 class ReferenceScreen(ModalScreen[None]):
     """Summary of a finished page."""
 
+    AUTO_FOCUS = ""
+    """The field is focused without scrolling to it."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "close", priority=True, id="reference.close"),
         Binding("up", "scroll(-1)", "up", show=False, priority=True, id="reference.up"),
@@ -57,7 +59,7 @@ class ReferenceScreen(ModalScreen[None]):
                         id="reference-input",
                     )
                     yield Static(id="reference-result", markup=False)
-                yield Static(Content("\n").join(self._work()), id="reference-work", markup=False)
+                yield Static(Content("\n\n").join(self._work()), id="reference-work", markup=False)
             yield KeyBar(
                 FooterKey((("Esc", "escape"),), "close", is_next=True),
                 FooterKey((("↑", "up"), ("↓", "down")), "scroll"),
@@ -74,47 +76,67 @@ class ReferenceScreen(ModalScreen[None]):
     def _calculate(self, event: Input.Changed) -> None:
         assert self._model is not None
         try:
-            values = notation.values(
-                self._model.name, self._model.parameters, notation.pairs(event.value.split())
-            )
-            found = self._model.compute(values)
+            result = calculated(self._model, event.value)
         except TutorError as error:
-            text = Content.styled(str(error), "$text-muted")
-        else:
-            numbers = found if isinstance(found, list) else [found]
-            result = ", ".join(notation.result(number, self._model.unit) for number in numbers)
-            text = Content.styled(f"= {result}", "bold")
-        self.query_one("#reference-result", Static).update(text)
+            result = Content.styled(str(error), "$text-muted")
+        self.query_one("#reference-result", Static).update(result)
 
     def _work(self) -> Iterator[Content]:
+        """Yield the sections with the student's work and the teacher's comments."""
         page = self._page
+        said = [compared(prediction, "You") for prediction in page.predictions]
         if page.run is not None:
-            yield Content.styled("Your run", "bold $primary")
-            yield Content(page.run.verdict)
-        for prediction in page.predictions:
-            yield Content(compared(prediction, "You"))
+            yield _section("Your run", map(Content, (page.run.verdict, *said)))
+        elif said:
+            yield _section("Your predictions", map(Content, said))
         if page.answers:
-            yield Content.styled("Your answers", "bold $primary")
-        for answer in page.answers:
-            sign, style = _SIGNS[answer.is_right]
-            yield Content.styled(sign, style) + inline(answer.prompt)
-            yield Content("  ") + inline(answer.answer)
+            yield _section("Your answers", map(_answer, page.answers))
         if page.note:
-            yield Content.styled("Your note", "bold $primary")
-            yield Content(page.note)
+            yield _section("Your note", [Content(page.note)])
         if page.comments:
             names = ", ".join(dict.fromkeys(comment.by for comment in page.comments if comment.by))
-            yield Content.assemble(("Your teacher", "bold $secondary"), (f"  {names}", "$text-muted"))
-        for comment in page.comments:
-            if comment.prompt:
-                yield inline(comment.prompt).stylize_before("$text-muted")
-            yield Content(comment.text)
+            yield _section("Your teacher", map(_comment, page.comments), names)
+
+
+def _section(heading: str, lines: Iterable[Content], remark: str = "") -> Content:
+    first = Content.assemble((heading, "bold $primary"), (f"  {remark}", "$text-muted"))
+    return Content("\n").join([first, *lines])
+
+
+def _answer(answer: NotebookAnswer) -> Content:
+    sign, style = _SIGNS[answer.is_right]
+    return Content.styled(sign, style) + inline(answer.prompt) + Content("\n  ") + inline(answer.answer)
+
+
+def _comment(comment: NotebookComment) -> Content:
+    about = inline(comment.prompt).stylize_before("$text-muted") + "\n" if comment.prompt else Content("")
+    return about + comment.text
 
 
 def _formula(model: PublishedModel) -> Content:
     return Content.assemble(
-        (f"{model.gives}: ", "$text-muted"), model.formula, (f"   {model.source}", "$text-muted")
+        (f"{model.gives}: ", "$text-muted"), model.formula, (f"\n{model.source}", "$text-muted")
     )
+
+
+def calculated(model: PublishedModel, line: str) -> Content:
+    """Return the model's result for arguments like "rtt=50ms loss=0.1", and how these were read: "loss 10 %".
+
+    Raises TutorError for arguments that the model does not take.
+    """
+    values = notation.values(model.name, model.parameters, notation.pairs(notation.words(line)))
+    found = model.compute(values)
+    numbers = found if isinstance(found, list) else [found]
+    result = ", ".join(notation.result(number, model.unit) for number in numbers)
+    read = [
+        Content.assemble(
+            (f"{each.name} ", "$text-muted"), notation.reading(values[each.name], each.quantity.kind)
+        )
+        for each in model.parameters
+        if values[each.name] is not None
+    ]
+    with_arguments = Content.styled("  for ", "$text-muted") + Content(", ").join(read)
+    return Content.styled(f"= {result}", "bold") + with_arguments
 
 
 def example(model: PublishedModel, network: Experiment | None) -> str:
