@@ -178,10 +178,11 @@ def _lines(graded: GradedFile, result: Grade, everything: bool) -> Iterator[str]
         for mark in result.marks
         if everything or mark.decision or mark.outcome in ("refused", "inconclusive")
     ]
-    yield from table([_row(mark) for mark in shown], indent=4)
+    yield from table([mark_row(mark) for mark in shown], indent=4)
 
 
-def _row(mark: ActivityMark) -> tuple[str, str, str, str]:
+def mark_row(mark: ActivityMark) -> tuple[str, str, str, str]:
+    """Return the sign, place, marks and reason of an activity."""
     place = f"{mark.module}/{mark.page}"
     return (
         _SIGNS[mark.outcome],

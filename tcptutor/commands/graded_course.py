@@ -8,6 +8,8 @@ from tcptutor.commands.grade import read_course_key
 from tcptutor.commands.output import print_lines, warn
 from tcptutor.commands.targets import check_targets
 from tcptutor.grading.evidence.keys import new_key, parse_course_code, parse_student_name, read_key, write_key
+from tcptutor.grading.evidence.ownership import Ownership
+from tcptutor.grading.evidence.timeline import timeline
 from tcptutor.journal import opened_journal
 from tcptutor.journal.locks import is_app_open
 
@@ -40,13 +42,14 @@ def enrol(code: str, student: str) -> int:
         if (before := journal.record.enrolment) and (before.course, before.student) == (course, name):
             print_lines([f"you are already enrolled in the course {course} as {name}"])
             return 0
-        worked_before = before is None and journal.record.has_work
         journal.enrol(name, course)
+        ownership = Ownership(timeline(list(journal.events())))
     lines = [f"enrolled in the course {course} as {name}: you get your own numbers and seeds from now on"]
     if is_app_open():
         lines.append("tcptutor is open: within seconds it takes your numbers, and starts its page again")
     lines.append("`tcptutor submit` writes your hand-in")
-    if worked_before:
-        lines.append("what you did before may not count: `tcptutor submit` shows it")
+    others = [*ownership.taken_over.values(), ownership.before_enrolling]
+    if any(work.total for work in others):
+        lines.append("your work from before may not count: `tcptutor submit` shows which")
     print_lines(lines)
     return 0

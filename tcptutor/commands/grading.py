@@ -85,7 +85,8 @@ def enrol(code: str, student: str) -> None:
 def submit(**given: Any) -> None:
     """Write a file to hand in: your answers, predictions and runs, with the journal that proves them.
 
-    Lists missing work first. Grading the file needs neither a lab nor root.
+    Prints what the file is worth, graded as your teacher grades it, and what is left to do. This needs neither a
+    lab nor root.
     """
     from tcptutor.commands.submit import submit as write  # noqa: PLC0415
 

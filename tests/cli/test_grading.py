@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from tcptutor.base import places
 from tcptutor.commands.submit import submit
 from tcptutor.grading.evidence.keys import write_key
 from tests.command import here as tcptutor
-from tests.grading.evidence.student import KEY, LESSONS, Student, handed_in
+from tests.grading.evidence.student import KEY, LESSONS, Student, handed_in, student
 
 GRADE = ["grade", "--lessons", str(LESSONS)]
 
@@ -64,8 +65,8 @@ def test_a_student_enrols_and_hands_in(without_state: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("deadline", "said"),
     [
-        ("2020-01-31T23:59+01:00", "the deadline was 2020-01-31 17:59-05:00, plus 2 h of grace: "),
-        ("2999-01-31T23:59+01:00", "the deadline is 2999-01-31 17:59-05:00, plus 2 h of grace: "),
+        ("2020-01-31T23:59+01:00", "was due 31 January 2020 17:59 EST plus 2 h; "),
+        ("2999-01-31T23:59+01:00", "due 31 January 2999 17:59 EST plus 2 h; "),
     ],
 )
 def test_who_hands_in_is_told_the_deadline_in_its_own_time(
@@ -89,7 +90,7 @@ def test_who_hands_in_is_told_the_deadline_in_its_own_time(
     finally:
         monkeypatch.undo()
         time.tzset()
-    assert f"  {said}later work gets 50% of its marks\n" in capsys.readouterr().out
+    assert f"  {said}later work earns half\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -123,6 +124,45 @@ def test_bad_input_is_told_in_one_line(words: list[str], said: str, without_stat
     assert done.returncode in (1, 2)
     assert said in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
+
+
+def test_submit_says_what_its_file_is_worth_as_grade_does(
+    without_state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def do(one: Student) -> None:
+        one.answer(1, "which", (1,))
+        one.answer(1, "which")
+        one.does_asked_and_ran()
+        one.sweeps("swept-1")
+
+    monkeypatch.setattr("tcptutor.base.places.lessons", lambda: LESSONS)
+    with student("ada", places.state()) as one:
+        do(one)
+    file = tmp_path / "ada.tcphandin"
+    printed = tcptutor("submit", "-o", str(file)).stdout
+    told = json.loads(tcptutor("submit", "-o", str(file), "--replace", "--json").stdout)
+    graded = json.loads(tcptutor(*GRADE, str(file), "--key", KEY.code, "--json").stdout)["hand_ins"][0]
+    total = sum(mark["marks"] for mark in graded["marks"])
+    assert (told["grade"]["marks"], told["grade"]["of"]) == (total, graded["of"])
+    assert told["pages_left"] == ["small/swept", "small/turned", "small/by-hand"]
+    reduced = {(each["page"], each["activity"]): each["outcome"] for each in told["grade"]["reduced"]}
+    assert reduced == {("small/asked", "which"): "part", ("small/swept", "sweep"): "part"}
+    assert f"worth {total:.4g} of {graded['of']:.4g} marks" in printed
+    assert "3 pages left: swept, turned, by-hand" in printed
+    assert "right after 1 wrong" in printed
+
+
+def test_submit_shows_work_from_before_enrolling(
+    without_state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tcptutor.base.places.lessons", lambda: LESSONS)
+    with student("ada", places.state(), enrolled=False) as one:
+        one.answer(1, "how-much")
+    assert tcptutor("enrol", KEY.code, "ada").returncode == 0
+    told = json.loads(tcptutor("submit", "-o", str(tmp_path / "ada.tcphandin"), "--json").stdout)
+    (mark,) = told["grade"]["reduced"]
+    assert (mark["activity"], mark["marks"]) == ("how-much", 0)
+    assert told["grade"]["remarks"]
 
 
 def test_hand_ins_are_graded_each_for_itself(key: Path, tmp_path: Path, without_state: Path) -> None:

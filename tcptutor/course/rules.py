@@ -1,0 +1,92 @@
+"""The rules of a graded course in sentences for students: what earns marks, and what costs some."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from tcptutor.course.marks import MarkScheme
+from tcptutor.course.page_record import moment
+
+_SHARES = {1.0: "all", 0.5: "half", 0.25: "a quarter", 0.2: "a fifth", 0.1: "a tenth"}
+
+
+def _share(share: float) -> str:
+    return _SHARES.get(round(share, 6), f"{share:.0%}")
+
+
+def _earned(factor: float) -> str:
+    return _share(factor) if factor else "nothing"
+
+
+def marks_in_words(marks: float) -> str:
+    """Return "1 mark" or "2.5 marks"."""
+    return f"{marks:g} mark{'' if marks == 1 else 's'}"
+
+
+def hint_cost(scheme: MarkScheme) -> str:
+    """Return what a hint takes of an activity's marks: "a fifth"; empty if it is free."""
+    return _share(1 - scheme.hint) if scheme.hint < 1 else ""
+
+
+def activity_rule(scheme: MarkScheme, table: str) -> str:
+    """Return what an activity of that lesson-file table earns, and what costs marks; empty if it earns none."""
+    worth = scheme.worth(table)
+    if not worth:
+        return ""
+    each_hint = f"each hint takes {hint_cost(scheme)}" if scheme.hint < 1 else ""
+    earned = {
+        "predict": ", however far off",
+        "experiment": " for a complete run",
+        "sweep": ", in shares for its points",
+        "shell": " for all goals",
+    }.get(table, "")
+    wrong = _wrong_try(scheme) if table == "question" else ""
+    costs = (wrong, each_hint if table not in ("experiment", "sweep") else "")
+    return "; ".join(filter(None, (f"{marks_in_words(worth)}{earned}", *costs)))
+
+
+def _wrong_try(scheme: MarkScheme) -> str:
+    if scheme.retry == 0.5:
+        return "each wrong try halves it"
+    if scheme.retry == 0:
+        return "only the first try counts"
+    return f"each wrong try takes {_share(1 - scheme.retry)}" if scheme.retry < 1 else ""
+
+
+def deadline_rule(scheme: MarkScheme, now: datetime | None = None) -> str:
+    """Return the deadline in local time, the grace period and what late work earns; empty without a deadline."""
+    deadline = moment(scheme.deadline)
+    if deadline is None:
+        return ""
+    verb = "was due" if deadline < (now or datetime.now(UTC)) else "due"
+    grace = f" plus {scheme.grace_hours:g} h" if scheme.grace_hours else ""
+    late = "" if scheme.late == 1 else f"; later work earns {_earned(scheme.late)}"
+    return f"{verb} {deadline.astimezone():%-d %B %Y %H:%M %Z}{grace}{late}"
+
+
+def pages_rule(scheme: MarkScheme) -> str:
+    """Return which pages count."""
+    return "only essential pages count" if scheme.path == "essential" else "all pages count"
+
+
+def rules(scheme: MarkScheme) -> Iterator[tuple[str, str]]:
+    """Yield subject and sentence of each rule."""
+    for name, table in (
+        ("question", "question"),
+        ("prediction", "predict"),
+        ("run", "experiment"),
+        ("sweep", "sweep"),
+        ("challenge", "challenge"),
+        ("work by hand", "shell"),
+    ):
+        yield name, activity_rule(scheme, table) or "no marks"
+    yield "pages", pages_rule(scheme)
+    if deadline := deadline_rule(scheme):
+        yield "deadline", deadline
+    if scheme.before_enrolling < 1:
+        yield (
+            "before enrolling",
+            f"runs, work by hand and drawn numbers earn {_earned(scheme.before_enrolling)}",
+        )
+    yield "no marks", "reviews, what-ifs, the bench, and runs on the command line: they cost nothing either"
