@@ -7,13 +7,13 @@ from pathlib import Path
 
 from tcptutor.base import places
 from tcptutor.base.errors import UsageError, quoted, unknown
-from tcptutor.base.files import atomic
 from tcptutor.commands.output import count, print_json, print_lines, remark, warn
-from tcptutor.commands.targets import check_targets
+from tcptutor.commands.student_files import write_files
 from tcptutor.course.outline import Course, read_course
 from tcptutor.course.page_record import TeacherComment
 from tcptutor.course.step import Step
 from tcptutor.grading.comments import (
+    SUFFIX,
     CommentFile,
     PageComment,
     file_name,
@@ -25,25 +25,15 @@ from tcptutor.grading.grade import GradedFile
 from tcptutor.journal import Journal, opened_journal
 
 
-def check_folder(folder: Path) -> None:
-    """Raise UsageError unless drafts can go into the folder."""
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is not a folder: give another --comments")
-
-
 def write_drafts(graded: Sequence[GradedFile], folder: Path, replace: bool) -> None:
     """Write a draft for each student whose hand-in counts. Raises TutorError before any of them is replaced."""
     texts: dict[str, str] = {}
     for each in graded:
         grade = each.grade
         if grade is not None and not grade.refused and not each.superseded_by:
-            name = file_name(grade.student or Path(each.file).stem, texts)
+            name = file_name(grade.student or Path(each.file).stem, SUFFIX, texts)
             texts[name] = write_draft(grade, name)
-    elsewhere = "give another --comments"
-    check_targets([folder / name for name in texts], [], replace=replace, elsewhere=elsewhere)
-    for name, text in texts.items():
-        with atomic(folder / name, elsewhere) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+    write_files(texts, folder, "--comments", replace=replace)
     remark(f"wrote {count(len(texts), 'file')} to {folder}: edit them, and send each to its student")
 
 

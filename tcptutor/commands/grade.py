@@ -13,8 +13,10 @@ from tcptutor.base.columns import table
 from tcptutor.base.errors import UsageError, quoted
 from tcptutor.base.files import atomic
 from tcptutor.commands.class_lists import read_lists
-from tcptutor.commands.comments import check_folder, write_drafts
+from tcptutor.commands.comments import write_drafts
 from tcptutor.commands.output import Bar, on_terminal, print_json, print_lines, toned, warn, width
+from tcptutor.commands.sheets import write_sheets
+from tcptutor.commands.student_files import check_folder
 from tcptutor.commands.targets import check_plot, check_targets, draw_plot
 from tcptutor.grading import batch, session, views
 from tcptutor.grading.batch import GradingBasis
@@ -57,6 +59,7 @@ class GradeRequest(msgspec.Struct, frozen=True, kw_only=True):
     rerun: str | None
     audit: str | None
     comments: Path | None
+    sheets: Path | None
     jobs: int | None
     cluster: str | None
 
@@ -69,8 +72,9 @@ def grade_files(request: GradeRequest) -> int:
     paths = hand_ins(request.names)
     if request.output is not None:
         check_targets([Path(request.output)], paths, replace=request.replace)
-    if request.comments is not None:
-        check_folder(request.comments)
+    for option, folder in (("--comments", request.comments), ("--sheets", request.sheets)):
+        if folder is not None:
+            check_folder(folder, option)
     code, key = read_course_key(request.key)
     choice = parse_choice(request.rerun, request.audit, key)
     lists = read_lists(request.roster, request.roster_column, request.section, request.exceptions)
@@ -87,6 +91,14 @@ def grade_files(request: GradeRequest) -> int:
     _print_grades(graded, roll, request)
     if request.comments is not None:
         write_drafts(graded, request.comments, request.replace)
+    if request.sheets is not None:
+        write_sheets(
+            graded,
+            dict(zip(batch.display_names(paths), paths, strict=True)),
+            basis.course,
+            request.sheets,
+            request.replace,
+        )
     return exit_code(graded)
 
 
@@ -187,7 +199,7 @@ def mark_row(mark: ActivityMark) -> tuple[str, str, str, str]:
     return (
         _SIGNS[mark.outcome],
         f"{place} {mark.activity}",
-        f"{mark.marks:.3g} of {mark.of:.3g}",
+        f"{mark.marks:.3g} of {mark.of:.3g}" if mark.counts else "–",
         mark.reason,
     )
 

@@ -143,6 +143,12 @@ def submit(**given: Any) -> None:
     metavar="FOLDER",
     help="Also write a file of comments for each student, to edit and to send back.",
 )
+@click.option(
+    "--sheets",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Also write a page for each student, with every mark, its reason and how to appeal.",
+)
 @_JOBS
 @_CLUSTER
 def grade(**given: Any) -> None:

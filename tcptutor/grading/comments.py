@@ -50,11 +50,11 @@ class CommentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     comment: tuple[PageComment, ...] = ()
 
 
-def file_name(name: str, taken: Collection[str]) -> str:
-    """Return a free file name for the comments of the student `name`, which any author may have chosen."""
+def file_name(name: str, suffix: str, taken: Collection[str]) -> str:
+    """Return a free name for a file on the student `name`, which any author may have chosen."""
     plain = re.sub(r"[^\w.@+ -]", "_", name).encode()[:_NAME_BYTES].decode(errors="ignore").strip(". ")
     numbered = (
-        f"{plain or 'student'}{suffix}{SUFFIX}" for suffix in ("", *(f"-{n}" for n in range(2, 10_000)))
+        f"{plain or 'student'}{number}{suffix}" for number in ("", *(f"-{n}" for n in range(2, 10_000)))
     )
     return next(each for each in numbered if each not in taken)
 

@@ -49,6 +49,8 @@ class GivenAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """Sureness of the answer; None if not stated."""
     drawn: bool = False
     """True for a question with the student's own numbers."""
+    asked: str = ""
+    """The question with these numbers; empty where all students have the same."""
 
 
 class ActivityMark(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,6 +73,8 @@ class ActivityMark(msgspec.Struct, frozen=True, kw_only=True):
     """Serials of the journal's events that the mark is based on."""
     runs: tuple[str, ...] = ()
     """Ids of the runs that the mark is based on."""
+    at: str = ""
+    """Wall-clock time of the work that counts, ISO 8601 with zone; empty where none does."""
     answers: tuple[GivenAnswer, ...] = ()
     """All responses to a question or prediction, in order."""
     measured: float | None = None
@@ -213,6 +217,7 @@ def given_answers(
             value=mark.value,
             sureness=given.response.sureness,
             drawn=bool(draw),
+            asked=without_links(posed.prompt) if draw and isinstance(posed, Question) else "",
         )
 
 

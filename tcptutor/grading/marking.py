@@ -101,6 +101,8 @@ class _Finding(NamedTuple):
     reason: str = ""
     events: tuple[int, ...] = ()
     runs: tuple[str, ...] = ()
+    at: str = ""
+    """When the work was done; empty where nothing counts."""
 
 
 _MISSING = _Finding("missing", reason="nothing was done")
@@ -176,6 +178,7 @@ class _PageMarker:
                 reason=found.reason,
                 events=found.events,
                 runs=found.runs,
+                at=found.at,
                 answers=given,
                 measured=self._measured_value(activity) if isinstance(activity, Predict) and given else None,
                 hints=max(
@@ -242,6 +245,7 @@ class _PageMarker:
             personal: Events that are personal to the student, apart from the runs.
         """
         scheme = self._scheme
+        found = found._replace(at=at.isoformat() if at else "")
         own = self._own_share([*(self._begun[id] for id in found.runs if id in self._begun), *personal])
         share *= own * scheme.remaining_share(len(wrong), hints, at)
         if share >= 1:
@@ -277,10 +281,10 @@ class _PageMarker:
         if checked.run is not None and not wrong:
             wrong = self._ownership_problem(checked.run, timed)
         if wrong:
-            return _Finding("refused", reason=wrong, events=events, runs=(timed.id,))
+            return _Finding("refused", reason=wrong, events=events, runs=(timed.id,), at=timed.ended_at)
         if checked.doubt:
             reason = f"{checked.doubt}: run it again"
-            return _Finding("inconclusive", reason=reason, events=events, runs=(timed.id,))
+            return _Finding("inconclusive", reason=reason, events=events, runs=(timed.id,), at=timed.ended_at)
         return None
 
     def _step_at(self, timed: TimedRun) -> Step:
@@ -456,6 +460,7 @@ class _PageMarker:
             share=share,
             reason=", ".join(dict.fromkeys(reasons)),
             runs=tuple(id for found in good for id in found.runs),
+            at=max(found.at for found in good),
         )
 
     def _mark_challenge(self, challenge: ChallengeActivity) -> _Finding:

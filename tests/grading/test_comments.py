@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tcptutor.base.errors import ContentError
 from tcptutor.base.printable import is_printable
 from tcptutor.grading.comments import (
+    SUFFIX,
     CommentFile,
     PageComment,
     file_name,
@@ -75,18 +76,18 @@ def test_no_words_of_a_hand_in_break_the_file(words: str, name: str) -> None:
     )
     grade = Grade(student=name, course=words, title="", made="", marks=(mark,))
     with TemporaryDirectory() as folder:
-        found = read(write_draft(grade, file_name(name, ())), Path(folder))
+        found = read(write_draft(grade, file_name(name, SUFFIX, ())), Path(folder))
     assert (found.student, found.course) == (name, words)
     assert found.comment == (PageComment(page="m/p", activity="q", text=f"It says {words}."),)
 
 
 @given(st.text(max_size=300))
 def test_a_students_name_never_leads_out_of_the_folder(name: str) -> None:
-    found = file_name(name, ())
+    found = file_name(name, SUFFIX, ())
     assert Path(found).name == found
     assert not found.startswith(".")
     assert len(found.encode()) < 255
-    assert file_name(name, (found,)) != found
+    assert file_name(name, SUFFIX, (found,)) != found
 
 
 @pytest.mark.parametrize("text", ["nonsense", "course = 1", 'student = "ada"', 'typo = "x"'])
