@@ -176,7 +176,12 @@ async def test_a_run_whose_seed_was_chosen_before_enrolling_does_not_begin(
 
 
 def test_enrolling_speaks_of_earlier_work_only_where_it_may_not_count(own_journal: Journal) -> None:
-    own_journal.visit("small", "asked")
-    own_journal.respond("small", "asked", "which", Response((0,), True))
-    assert "before" in enrol("adda")
-    assert "before" not in enrol("ada")
+    def answer() -> None:
+        own_journal.visit("small", "asked")
+        own_journal.respond("small", "asked", "which", Response((0,), True))
+
+    assert "before" not in enrol("adda")
+    answer()
+    assert "before" not in enrol("ada"), "a typing error is corrected"
+    answer()
+    assert "before" in enrol("bob")
