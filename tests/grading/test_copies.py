@@ -15,6 +15,7 @@ from tcptutor.grading.copies import remark_copies, shared_events
 from tcptutor.grading.evidence.hand_in import open_hand_in, write_hand_in
 from tcptutor.grading.evidence.trail import EventTrail
 from tcptutor.grading.grade import Grade, GradedFile
+from tcptutor.journal import sittings
 from tcptutor.journal.events import Enrolled, chain, decode
 from tests.command import here as tcptutor
 from tests.grading.evidence.student import KEY, LESSONS, Student, handed_in, student
@@ -127,6 +128,90 @@ def test_a_later_hand_in_continues_an_earlier_one(tmp_path: Path) -> None:
             one.hands_in(hand_ins / f"{number}.tcphandin")
     found = json.loads(_graded("json", hand_ins))["hand_ins"]
     assert [each["remarks"] for each in found] == [[], []]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A student's own data folder, in which ada has enrolled and worked for two sittings."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    assert tcptutor("enrol", KEY.code, "ada").returncode == 0
+    place = tmp_path / "data" / "tcptutor"
+    _works(place)
+    return place
+
+
+def _works(place: Path, answer: int = 0) -> None:
+    with student("ada", place, enrolled=False) as one:
+        one.answer(1, "which", (answer,))
+
+
+def _handed_in(place: Path, tmp_path: Path) -> list[str]:
+    with student("ada", place, enrolled=False) as one:
+        file = one.hands_in(tmp_path / "class" / "ada.tcphandin")
+    (found,) = json.loads(_graded("json", file))["hand_ins"]
+    return [remark["text"] for remark in found["remarks"]]
+
+
+def test_sittings_one_after_the_other_are_nothing_to_tell(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "class").mkdir()
+    _works(home)
+    assert _handed_in(home, tmp_path) == []
+
+
+@pytest.mark.parametrize("way", ["the journal", "the folder", "a second folder"])
+def test_wrong_attempts_that_were_made_elsewhere_are_told(
+    way: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The journal or the whole folder is put back after it, or another folder is used for it."""
+    (tmp_path / "class").mkdir()
+    kept = tmp_path / "kept"
+    shutil.copytree(home, kept)
+    if way == "a second folder":
+        monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "scout"))
+        assert tcptutor("enrol", KEY.code, "ada").returncode == 0
+        _works(tmp_path / "scout" / "tcptutor", 1)
+        monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    else:
+        _works(home, 1)
+        if way == "the folder":
+            shutil.rmtree(home)
+        shutil.copytree(kept, home, dirs_exist_ok=True)
+    _works(home)
+    (remark,) = _handed_in(home, tmp_path)
+    assert "ended with an event that is not in the journal" in remark
+
+
+def test_two_folders_that_are_merged_are_one_journal(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "class").mkdir()
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "second"))
+    assert tcptutor("enrol", KEY.code, "ada").returncode == 0
+    _works(tmp_path / "second" / "tcptutor", 1)
+    exported = tmp_path / "second.tcpjournal"
+    assert tcptutor("journal", "export", "-o", exported).returncode == 0
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    done = tcptutor("journal", "import", exported)
+    assert done.returncode == 0, done.stderr
+    assert _handed_in(home, tmp_path) == []
+
+
+def test_a_clock_that_was_set_back_between_two_sittings_is_told(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "class").mkdir()
+    now = sittings._now
+
+    def three_days_ago(last: bytes) -> sittings.Sitting:
+        found = now(last)
+        return msgspec.structs.replace(found, at=found.at - 3 * 86400)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sittings, "_now", three_days_ago)
+        _works(home)
+    (remark,) = _handed_in(home, tmp_path)
+    assert remark.startswith("the clock was put back by 2592")
 
 
 def _class_of_copies(size: int, events: int) -> list[GradedFile]:

@@ -22,6 +22,7 @@ from tcptutor.grading.evidence.hand_in import HandInManifest
 from tcptutor.grading.evidence.timeline import PageTimeline, TimedRun, timeline
 from tcptutor.journal import Journal
 from tcptutor.journal.events import StoredEvent
+from tcptutor.journal.sittings import SittingDoubts, find_doubts
 from tcptutor.run import Run, load
 from tcptutor.run.files import text_digest
 
@@ -60,6 +61,7 @@ def collect(journal: Journal, course: Course) -> HandInContents:
         events=len(events),
         machine=hand_in.machine(),
         missing=tuple(collector.missing),
+        sittings=find_doubts(identity, [event.hash for event in events]) if identity else SittingDoubts(),
     )
     return HandInContents(manifest, events, collector.runs)
 

@@ -11,6 +11,7 @@ from tcptutor.grading.evidence.hand_in import HandIn
 from tcptutor.grading.evidence.ownership import LITTLE_WORK, Ownership
 from tcptutor.grading.evidence.timeline import Timeline
 from tcptutor.grading.remarks import Remark, decide, note
+from tcptutor.journal.sittings import SittingDoubts
 
 _CLOCK_STEP = 120.0
 """Seconds by which a clock may step back without a remark: computers correct it by themselves."""
@@ -32,6 +33,7 @@ def remarks(hand_in: HandIn, line: Timeline, ownership: Ownership, scheme: MarkS
         yield decide(f"the clock was put back by {seconds:.0f} s before event {serial}")
     if len(steps) > _MOST_NAMED:
         yield decide(f"and {len(steps) - _MOST_NAMED} more times")
+    yield from _sittings(hand_in.manifest.sittings)
     yield from _dates(hand_in, line, scheme)
     yield from _enrolments(line, ownership)
     if line.left_out:
@@ -41,6 +43,17 @@ def remarks(hand_in: HandIn, line: Timeline, ownership: Ownership, scheme: MarkS
     if line.unknown_events:
         yield note(f"{line.unknown_events} of its events are of a newer tcptutor, or invalid", shown=True)
     yield from (note(line[:_LONGEST_REMARK], shown=True) for line in hand_in.manifest.missing[:_MOST_MISSING])
+
+
+def _sittings(doubts: SittingDoubts) -> Iterator[Remark]:
+    if doubts.lost:
+        ends = "1 sitting" if doubts.lost == 1 else f"{doubts.lost} sittings"
+        yield decide(
+            f"{ends} on the student's computer ended with an event that is not in the journal: a copy was put back, or"
+            " there is a second journal"
+        )
+    if doubts.set_back > 0:
+        yield decide(f"the clock was put back by {doubts.set_back:.0f} s between two sittings")
 
 
 def _dates(hand_in: HandIn, line: Timeline, scheme: MarkScheme) -> Iterator[Remark]:
