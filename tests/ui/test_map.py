@@ -12,6 +12,7 @@ from tcptutor.course.page_record import Response
 from tcptutor.journal import Journal
 from tcptutor.ui.page_map import FILTERS, map_pages
 from tcptutor.ui.screens.lesson import LessonScreen
+from tcptutor.ui.widgets.page_rows import filter_line
 
 from .screen import keys, press_at_once, text, until, until_text
 from .test_paths import answered, course, question, shown
@@ -156,3 +157,14 @@ async def test_a_reset_is_asked_about_and_brought_back(make_app: Any, journal: J
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, LessonScreen) and app.screen.is_complete)
         assert shown(app) == "c"
+
+
+@pytest.mark.parametrize("width", [66, 75, 114])
+def test_filters_have_their_keys_and_where_there_is_room_counts_in_brackets(
+    journal: Journal, width: int
+) -> None:
+    journal.bookmark("first", "f")
+    line = filter_line(map_pages(journal.record, asking().modules[0]), 6, width).plain
+    assert len(line) <= width
+    if width >= 75:
+        assert line.split() == "1 all 2 path (4) 3 left (4) 4 wrong 5 due 6 skipped 7 marked (1)".split()

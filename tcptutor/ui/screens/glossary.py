@@ -159,7 +159,7 @@ class GlossaryScreen(FilteredListScreen[Term]):
         if self._of_page:
             chips.insert(0, ("on this page", len(self._of_page), not self._is_all and not has_words))
         return Content(" ").join(
-            Content.styled(f" {name} {count} ", "bold reverse $secondary" if is_chosen else "$text-muted")
+            Content.styled(f" {name} ({count}) ", "bold reverse $secondary" if is_chosen else "$text-muted")
             for name, count, is_chosen in chips
         )
 

@@ -230,7 +230,7 @@ class MapScreen(FilteredListScreen[MapPage], SavingScreen):
         self.query_one(TopBar).show_place("pages")
         self.query_one("#map-modules", Static).update(rows.module_line(modules, width))
         self.query_one("#map-left", Static).update(rows.left_line(self._all, width))
-        self.query_one("#map-filters", Static).update(rows.filter_line(self._all, self._kept))
+        self.query_one("#map-filters", Static).update(rows.filter_line(self._all, self._kept, width))
         here = self._here.step.id if self._here and self._here.module.id == self._module.id else ""
         listing = self.query_one("#map-pages", OptionList)
         listing.clear_options()

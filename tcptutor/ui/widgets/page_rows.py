@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from textual.content import Content
 
@@ -62,20 +62,29 @@ def _listed(numbers: Sequence[str], shown: int) -> str:
     return ", ".join(numbers[:shown]) + (" …" if shown < len(numbers) else "")
 
 
-def filter_line(pages: Sequence[MapPage], chosen: int) -> Content:
-    """Return the filters with their keys and the number of pages that each lists."""
+def filter_line(pages: Sequence[MapPage], chosen: int, width: int) -> Content:
+    """Return the filters, each after its key, with the number of pages in brackets where there is room."""
+    counts = [sum(map(each.keeps, pages)) for each in FILTERS]
+    lines = [
+        Content(" " * gap).join(
+            _chip(number, count, number == chosen, is_counted) for number, count in enumerate(counts)
+        )
+        for gap, is_counted in ((2, True), (1, True), (0, True), (0, False))
+    ]
+    return next((line for line in lines if line.cell_length <= width), lines[-1])
 
-    def chips() -> Iterator[Content]:
-        for number, each in enumerate(FILTERS):
-            count = sum(map(each.keeps, pages))
-            name = f"{each.name} {count}" if number else each.name
-            if number == chosen:
-                yield Content.styled(f" {number + 1} {name} ", "bold $secondary on $panel")
-            else:
-                muted = "" if count else "$text-muted"
-                yield Content.assemble(" ", (f"{number + 1}", "bold"), (f" {name} ", muted))
 
-    return Content("").join(chips())
+def _chip(number: int, count: int, is_chosen: bool, is_counted: bool) -> Content:
+    has_count = number > 0 and count > 0 and (is_counted or is_chosen)
+    chip = Content.assemble(
+        (f" {number + 1}", "bold $accent"),
+        f" {FILTERS[number].name}",
+        (f" ({count})" if has_count else "", "$text-muted"),
+        " ",
+    )
+    if is_chosen:
+        return chip.stylize("bold on $panel")
+    return chip if count else chip.stylize_before("$text-muted")
 
 
 def page_row(page: MapPage, width: int, *, is_here: bool) -> Content:
