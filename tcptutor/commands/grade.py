@@ -188,7 +188,7 @@ def _lines(graded: GradedFile, result: Grade, everything: bool) -> Iterator[str]
     shown = [
         mark
         for mark in result.marks
-        if everything or mark.decision or mark.outcome in ("refused", "inconclusive")
+        if everything or mark.decision or mark.distrusted or mark.outcome in ("refused", "inconclusive")
     ]
     yield from table([mark_row(mark) for mark in shown], indent=4)
 

@@ -73,6 +73,8 @@ class ActivityMark(msgspec.Struct, frozen=True, kw_only=True):
     """Serials of the journal's events that the mark is based on."""
     runs: tuple[str, ...] = ()
     """Ids of the runs that the mark is based on."""
+    distrusted: tuple[str, ...] = ()
+    """Ids of runs of a sweep that earn nothing because their evidence does not hold or the lab doubts them."""
     at: str = ""
     """Wall-clock time of the work that counts, ISO 8601 with zone; empty where none does."""
     answers: tuple[GivenAnswer, ...] = ()

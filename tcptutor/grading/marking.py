@@ -101,6 +101,8 @@ class _Finding(NamedTuple):
     reason: str = ""
     events: tuple[int, ...] = ()
     runs: tuple[str, ...] = ()
+    distrusted: tuple[str, ...] = ()
+    """Runs that other runs make up for in part: a sweep's."""
     at: str = ""
     """When the work was done; empty where nothing counts."""
 
@@ -178,6 +180,7 @@ class _PageMarker:
                 reason=found.reason,
                 events=found.events,
                 runs=found.runs,
+                distrusted=found.distrusted,
                 at=found.at,
                 answers=given,
                 measured=self._measured_value(activity) if isinstance(activity, Predict) and given else None,
@@ -460,6 +463,7 @@ class _PageMarker:
             share=share,
             reason=", ".join(dict.fromkeys(reasons)),
             runs=tuple(id for found in good for id in found.runs),
+            distrusted=tuple(id for found in (*doubted, *filter(None, [unplaced])) for id in found.runs),
             at=max(found.at for found in good),
         )
 

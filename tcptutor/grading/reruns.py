@@ -75,7 +75,8 @@ def _audit(audit: str, key: CourseKey | None) -> Choice:
 
 
 def _failed(grade: Grade) -> list[str]:
-    return list(dict.fromkeys(id for mark in grade.marks if not mark.marks for id in mark.runs))
+    ids = (id for mark in grade.marks for id in (mark.distrusted if mark.marks else mark.runs))
+    return list(dict.fromkeys(ids))
 
 
 class _Plan(NamedTuple):
@@ -239,7 +240,7 @@ def refusal(run: Run, grade: Grade, course: Course) -> str:
     The author of the hand-in chose the experiment in it. Only a page's own experiment is repeated, with the seed of the
     run, and only if it takes no longer than a course's experiments do.
     """
-    pages = {(mark.module, mark.page) for mark in grade.marks if run.id in mark.runs}
+    pages = {(mark.module, mark.page) for mark in grade.marks if run.id in (*mark.runs, *mark.distrusted)}
     steps = [
         (module.id, step)
         for module in course.modules

@@ -14,8 +14,10 @@ from tcptutor.course.marks import MarkScheme
 from tcptutor.grading.evidence.hand_in import open_hand_in
 from tcptutor.grading.grade import ActivityMark
 from tcptutor.grading.marking import grade_hand_in
+from tcptutor.grading.reruns import parse_choice, refusal
 from tcptutor.run import Fidelity, Run, load
-from tests.grading.evidence.student import KEY, RUNS, SWEPT, TURNED, Student, course, student
+from tests.command import here
+from tests.grading.evidence.student import KEY, LESSONS, RUNS, SWEPT, TURNED, Student, course, student
 
 Change = Callable[[Run], None]
 
@@ -105,6 +107,21 @@ def test_a_sweep_earns_the_share_of_its_good_points(tmp_path: Path) -> None:
     assert (half_late.marks, half_late.reason) == (1.5, "late")
     none_good = _mark(tmp_path / "c", "sweep", _sweeps(_made(one, _suspect)), _sweeps())
     assert none_good.outcome == "inconclusive"
+
+
+def test_a_doubted_point_of_a_sweep_is_listed_and_made_again_with_the_failed(tmp_path: Path) -> None:
+    one, other = (f"ada-{name}" for name in SWEPT)
+    doubted = _made(other, _suspect)
+    with student("ada", tmp_path) as who:
+        _sweeps(_made(one), doubted)(who)
+        file = who.hands_in()
+    with open_hand_in(file) as hand_in:
+        found = grade_hand_in(hand_in, course(), KEY.code)
+    failed = parse_choice("failed", None, None)
+    assert failed is not None
+    assert failed(found) == [doubted.id]
+    assert refusal(doubted, found, course()) == ""
+    assert "too busy" in here("grade", file, "--lessons", LESSONS).stdout
 
 
 @pytest.mark.parametrize("change", [_of_another_seed, _late])
