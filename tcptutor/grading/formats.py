@@ -96,9 +96,9 @@ def _gradescope(grade: Grade) -> str:
             "name": _test_name(mark),
             "number": f"{number}",
             "score": _points(grade, mark),
-            "max_score": 0.0 if not mark.counts else mark.of,
-            "status": "passed" if mark.outcome == "full" else "failed",
-            "output": _outcome_text(mark),
+            "max_score": mark.of,
+            "status": "failed" if _failed(grade, mark) else "passed",
+            "output": _scaled_text(mark),
             "output_format": "text",
             "tags": [mark.module, mark.kind],
             "visibility": "visible",
@@ -110,10 +110,12 @@ def _gradescope(grade: Grade) -> str:
         tests.append(
             {"name": "for the teacher to decide", "output": "\n".join(waiting), "visibility": "hidden"}
         )
+    score, most = sum(_points(grade, mark) for mark in grade.marks), sum(mark.of for mark in grade.marks)
+    scaled = f"{format_number(score)} of {format_number(most)} points: what cannot be marked is left out in proportion"
     return _to_json(
         {
-            "score": round(grade.total, _DIGITS),
-            "output": _summary(grade),
+            "score": round(score, _DIGITS),
+            "output": "\n".join([_summary(grade), *([scaled] if most != grade.of else [])]),
             "output_format": "text",
             "visibility": "visible",
             "stdout_visibility": "hidden",
@@ -129,18 +131,17 @@ def _gradescope(grade: Grade) -> str:
 
 def _classroom50(grade: Grade) -> str:
     """Return result.json; the runner provides the submission's metadata in environment variables."""
-    counted = [mark for mark in grade.marks if mark.counts]
-    scores = [round(_HUNDREDTHS * _points(grade, mark)) for mark in counted]
-    max_scores = [round(_HUNDREDTHS * mark.of) for mark in counted]
+    scores = [round(_HUNDREDTHS * _points(grade, mark)) for mark in grade.marks]
+    max_scores = [round(_HUNDREDTHS * mark.of) for mark in grade.marks]
     tests = [
         {
             "test-name": _test_name(mark),
             "passed": not _failed(grade, mark),
             "score": score,
             "max-score": of,
-            "reason": _failure_reason(grade, mark),
+            "reason": grade.refused or _scaled_text(mark),
         }
-        for mark, score, of in zip(counted, scores, max_scores, strict=True)
+        for mark, score, of in zip(grade.marks, scores, max_scores, strict=True)
     ]
     commit = os.environ.get("COMMIT_URL", "")
     return _to_json(
@@ -257,7 +258,17 @@ def _failed(grade: Grade, mark: ActivityMark) -> bool:
 
 
 def _points(grade: Grade, mark: ActivityMark) -> float:
-    return 0.0 if grade.refused or not mark.counts else round(mark.marks, _DIGITS)
+    """Return the points of an activity where every student has the same maximum.
+
+    An activity that does not count has the share that the student reached in all others.
+    """
+    share = grade.share * mark.of
+    return 0.0 if grade.refused else round(mark.marks if mark.counts else share, _DIGITS)
+
+
+def _scaled_text(mark: ActivityMark) -> str:
+    scaled = "" if mark.counts else ": its points are in proportion to the others"
+    return f"{_outcome_text(mark)}{scaled}"
 
 
 def _test_name(mark: ActivityMark) -> str:
