@@ -20,13 +20,15 @@ from tcptutor.commands.student_files import check_folder
 from tcptutor.commands.targets import check_plot, check_targets, draw_plot
 from tcptutor.grading import batch, session, views
 from tcptutor.grading.batch import GradingBasis
+from tcptutor.grading.copies import remark_copies
 from tcptutor.grading.evidence.hand_in import SUFFIX
 from tcptutor.grading.evidence.keys import CourseKey, parse_course_code, read_key
 from tcptutor.grading.formats import format_grades, modules
-from tcptutor.grading.grade import ActivityMark, Grade, GradedFile, superseded_lines
+from tcptutor.grading.grade import ActivityMark, Grade, GradedFile
 from tcptutor.grading.item_statistics import items_csv
-from tcptutor.grading.reruns import Reruns, parse_choice
+from tcptutor.grading.reruns import Choice, Reruns, parse_choice
 from tcptutor.grading.roster import RollCall
+from tcptutor.grading.selection import instead, select, superseded_lines
 from tcptutor.grading.survey import Survey, anonymize, anonymize_files, survey
 from tcptutor.grading.views import TableView, marks_histogram, table_views
 
@@ -80,25 +82,13 @@ def grade_files(request: GradeRequest) -> int:
     lists = read_lists(request.roster, request.roster_column, request.section, request.exceptions)
     basis = GradingBasis.from_options(request.lessons, code, request.modules)
     basis = basis._replace(extensions=lists.extensions)
-    graded = grade_all(paths, basis, request.jobs, request.cluster)
-    if choice is not None:
-        reruns = Reruns(choice, basis.course, request.jobs, request.cluster)
-        if experiments := reruns.plan(paths, graded):
-            with Bar("runs", len(experiments)) as bar:
-                reruns.run(experiments, bar.advance)
-        graded = reruns.compare(paths, graded)
+    graded = grade_all(paths, basis, request.jobs, request.cluster, choice)
     graded, roll = lists.apply(graded, basis.course)
     _print_grades(graded, roll, request)
     if request.comments is not None:
         write_drafts(graded, request.comments, request.replace)
     if request.sheets is not None:
-        write_sheets(
-            graded,
-            dict(zip(batch.display_names(paths), paths, strict=True)),
-            basis.course,
-            request.sheets,
-            request.replace,
-        )
+        write_sheets(graded, basis.course, request.sheets, request.replace)
     return exit_code(graded)
 
 
@@ -148,11 +138,25 @@ def read_course_key(given: str | None) -> tuple[str, CourseKey | None]:
 
 
 def grade_all(
-    paths: Sequence[Path], basis: GradingBasis, jobs: int | None, cluster: str | None
+    paths: Sequence[Path],
+    basis: GradingBasis,
+    jobs: int | None,
+    cluster: str | None,
+    choice: Choice | None = None,
 ) -> list[GradedFile]:
-    """Grade with a progress bar and warn of failures. Raises the errors of `grading.session.grade_all`."""
+    """Grade with a progress bar, repeat the runs of `choice`, select what counts, and warn of failures.
+
+    Raises the errors of `grading.session.grade_all` and of `grading.reruns.Reruns`.
+    """
     with Bar("hand-ins", len(paths)) as bar:
-        graded = session.grade_all(paths, basis, jobs, cluster, bar.advance)
+        graded = session.grade_all(paths, basis, jobs, cluster, bar)
+    if choice is not None:
+        reruns = Reruns(choice, basis.course, jobs, cluster)
+        if experiments := reruns.plan(graded):
+            with Bar("runs", len(experiments)) as bar:
+                reruns.run(experiments, bar.advance)
+        graded = reruns.compare(graded)
+    graded = remark_copies(select(graded, basis.course.marks.hand_ins))
     for each in graded:
         if each.grade is None:
             warn(each.problem)
@@ -174,7 +178,7 @@ def _text(graded: Sequence[GradedFile], roll: RollCall | None, everything: bool)
 def _lines(graded: GradedFile, result: Grade, everything: bool) -> Iterator[str]:
     who = result.student or graded.file
     if graded.superseded_by:
-        yield f"{toned(who, 'title')}  {graded.file} does not count: {graded.superseded_by} is newer"
+        yield f"{toned(who, 'title')}  {graded.file} {instead(graded)}"
         return
     yield f"{toned(who, 'title')}  {result.total:.4g} of {result.of:.4g} marks, {100 * result.share:.0f} %"
     if result.refused:

@@ -267,9 +267,16 @@ class Bar:
         )  # fmt: skip
         self._task = self._progress.add_task(title, total=total, completed=done, latest="")
 
-    def advance(self, latest: str = "") -> None:
-        """Count a finished run and show `latest` next to the bar."""
-        self._progress.update(self._task, advance=1, latest=latest)
+    def advance(self, latest: str = "", *, is_timed: bool = True) -> None:
+        """Count a finished run and show `latest` next to the bar; the time left is computed from timed runs."""
+        self._progress.update(self._task, advance=int(is_timed), latest=latest)
+        if not is_timed:
+            # Unlike `update`, this leaves the measured speed alone.
+            self._progress.tasks[self._task].completed += 1
+
+    def extend(self, number: int) -> None:
+        """Add runs to the total."""
+        self._progress.update(self._task, total=(self._progress.tasks[self._task].total or 0) + number)
 
     def __enter__(self) -> Bar:
         self._progress.start()

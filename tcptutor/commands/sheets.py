@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from tcptutor.commands.output import Bar, count, remark
@@ -13,14 +13,11 @@ from tcptutor.grading.grade import GradedFile
 from tcptutor.grading.sheet import SUFFIX, Sheet, run_verdicts, write_sheet
 
 
-def write_sheets(
-    graded: Sequence[GradedFile], paths: Mapping[str, Path], course: Course, folder: Path, replace: bool
-) -> None:
+def write_sheets(graded: Sequence[GradedFile], course: Course, folder: Path, replace: bool) -> None:
     """Write a sheet for each student whose hand-in counts. Raises TutorError before any of them is replaced.
 
     Args:
         graded: The hand-ins of the class.
-        paths: The hand-ins' files by name.
         course: The course, for the texts of questions.
         folder: The folder of the sheets, which is created.
         replace: Overwrite existing sheets.
@@ -29,8 +26,7 @@ def write_sheets(
     counted = [(each, each.grade) for each in graded if each.grade is not None and not each.superseded_by]
     with Bar("sheets", len(counted)) as bar:
         for each, grade in counted:
-            path = paths.get(each.file)
-            verdicts = run_verdicts(path, grade) if path is not None else {}
+            verdicts = {id: said for path in each.sources for id, said in run_verdicts(path, grade).items()}
             name = file_name(grade.student or Path(each.file).stem, SUFFIX, texts)
             texts[name] = write_sheet(Sheet(grade, course, each.file, verdicts))
             bar.advance(each.file)

@@ -14,18 +14,21 @@ deadline = "2027-01-31T23:59+01:00"  # empty for none
 grace_hours = 1                      # after the deadline, before work is late
 late = 0.5                           # factor for late work
 before_enrolling = 0                 # factor for runs, work by hand and drawn numbers before enrolling
+hand_ins = "union"                   # of a student's files: all together, or the "best", or the "newest"
 path = "everything"                  # or "essential": only essential pages count
 """
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Literal
 
 import msgspec
 
 from tcptutor.course.page_record import moment
 from tcptutor.course.paths import CoursePath
 
+HandInRule = Literal["best", "union", "newest"]
 _MOST = 1000
 _NAMES = {
     "question": "question",
@@ -55,6 +58,8 @@ class MarkScheme(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     late: float = 0.0
     before_enrolling: float = 0.0
     """Factor for personal work before enrolling or under another id, where grading uses the course's key."""
+    hand_ins: HandInRule = "union"
+    """Which of several hand-ins of a student counts; "union" takes the best one where they do not fit together."""
     path: CoursePath = "everything"
     """Pages that count for marks."""
 

@@ -13,8 +13,9 @@ from tcptutor.base.errors import near, quoted, unknown
 from tcptutor.course.marks import MarkScheme
 from tcptutor.course.outline import Course
 from tcptutor.grading.decisions import Decision, decisions_for, fold_id
-from tcptutor.grading.grade import ActivityMark, Grade, GradedFile, Outcome, mark_superseded
+from tcptutor.grading.grade import ActivityMark, Grade, GradedFile, Outcome
 from tcptutor.grading.remarks import Remark
+from tcptutor.grading.selection import select
 
 
 def adjust(
@@ -54,7 +55,7 @@ def adjust(
             found.append(GradedFile("", _without_work(course, student)))
     adjusted = [_adjusted(each, usable, course.marks, lines) for each in found]
     if any(each.kind in ("same_as", "accept") for each in usable):
-        adjusted = _chosen(mark_superseded([each._replace(superseded_by="") for each in adjusted]))
+        adjusted = _chosen(select(adjusted, course.marks.hand_ins))
     return adjusted, list(dict.fromkeys(lines))
 
 

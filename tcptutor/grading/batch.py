@@ -6,7 +6,6 @@ personal: only the owner can read the cache's files.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import hashlib
 import multiprocessing
@@ -16,7 +15,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -24,12 +23,13 @@ from typing import NamedTuple
 import msgspec
 
 import tcptutor
-from tcptutor.base import files, places
+from tcptutor.base import files, places, printable
 from tcptutor.base.errors import TutorError
 from tcptutor.course.outline import Course, load
 from tcptutor.grading.decisions import Decision, decisions_for
 from tcptutor.grading.evidence.hand_in import MOST_BYTES, SUFFIX, lesson_hashes, open_hand_in
-from tcptutor.grading.grade import Grade, GradedFile
+from tcptutor.grading.evidence.joining import join
+from tcptutor.grading.grade import Grade
 from tcptutor.grading.marking import grade_hand_in
 
 
@@ -80,34 +80,44 @@ def find_hand_ins(paths: Sequence[Path]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
+Sources = tuple[Path, ...]
+"""The file of a hand-in, or the files of several hand-ins of a student that are graded as one."""
+
+
 def grade_files(
-    paths: Sequence[Path], basis: GradingBasis, jobs: int | None = None
-) -> Iterator[tuple[int, GradedFile]]:
-    """Yield the number of each hand-in with its result, in the order in which they finish.
+    hand_ins: Sequence[Sources], basis: GradingBasis, jobs: int | None = None
+) -> Iterator[tuple[int, Result, bool]]:
+    """Yield the number of each hand-in with its result, and whether it comes from the cache, those first.
 
     Raises:
         ContentError: A page cannot be read.
         UsageError: A module does not exist.
     """
     grader = Grader(basis)
-    called = display_names(paths)
-    processes = min(jobs or len(os.sched_getaffinity(0)), len(paths))
-    if processes < 2 or len(paths) < _MIN_PARALLEL:
-        results: Iterator[tuple[int, Result]] = ((at, grader.result(path)) for at, path in enumerate(paths))
+    todo: list[tuple[int, Sources]] = []
+    for number, sources in enumerate(hand_ins):
+        found = grader.cached(sources)
+        if found is None:
+            todo.append((number, sources))
+        else:
+            yield number, (found, ""), True
+    processes = min(jobs or len(os.sched_getaffinity(0)), len(todo))
+    if processes < 2 or len(todo) < _MIN_PARALLEL:
+        results: Iterator[tuple[int, Result]] = ((at, grader.result(each)) for at, each in todo)
     else:
-        results = _in_parallel(paths, basis, processes)
-    for number, (found, problem) in results:
-        yield number, GradedFile(called[number], found, problem)
+        results = _in_parallel(todo, basis, processes)
+    for number, result in results:
+        yield number, result, False
     grader.cache.prune()
 
 
 def display_names(paths: Sequence[Path]) -> list[str]:
-    """Return a name for each path, with enough folders to distinguish equal file names."""
+    """Return a printable name for each path, with enough folders to distinguish equal file names."""
     if len({path.name for path in paths}) == len(paths):
-        return [path.name for path in paths]
+        return [printable.escaped(path.name) for path in paths]
     absolute = [path.absolute() for path in paths]
     root = os.path.commonpath([path.parent for path in absolute])
-    return [str(path.relative_to(root)) for path in absolute]
+    return [printable.escaped(str(path.relative_to(root))) for path in absolute]
 
 
 class Grader:
@@ -117,32 +127,53 @@ class Grader:
         self._course, self._code, self._extensions = basis.course, basis.code, basis.extensions
         self.cache = GradeCache(self._course, self._code)
 
-    def result(self, path: Path) -> Result:
-        """Return the grade, or the reason for its absence. Never raises TutorError."""
-        found, problem = self._graded(path, ())
-        own = decisions_for(self._extensions, found.student, path.name) if found is not None else ()
-        return self._graded(path, own) if own else (found, problem)
+    def cached(self, sources: Sources) -> Grade | None:
+        """Return the stored grade; None where there is none, or a file is unreadable."""
+        found = self._stored(sources, ())
+        own = self.extensions(found, sources) if found is not None else ()
+        return self._stored(sources, own) if own else found
 
-    def _graded(self, path: Path, extensions: tuple[Decision, ...]) -> Result:
+    def result(self, sources: Sources) -> Result:
+        """Return the grade, or the reason for its absence. Never raises TutorError."""
+        found, problem = self._graded(sources, ())
+        own = self.extensions(found, sources) if found is not None else ()
+        return self._graded(sources, own) if own else (found, problem)
+
+    def extensions(self, grade: Grade, sources: Sources) -> tuple[Decision, ...]:
+        """Return the deadlines of the student's own."""
+        found = (decisions_for(self._extensions, grade.student, path.name) for path in sources)
+        return tuple(dict.fromkeys(each for decisions in found for each in decisions))
+
+    def _stored(self, sources: Sources, extensions: tuple[Decision, ...]) -> Grade | None:
         try:
-            key = self.cache.key(path, extensions)
-            found = self.cache.get(key)
+            return self.cache.get(self.cache.key(sources, extensions))
         except OSError:
-            key, found = "", None  # opening the hand-in below reports the error
+            return None  # opening the hand-in reports the error
+
+    def _graded(self, sources: Sources, extensions: tuple[Decision, ...]) -> Result:
+        found = self._stored(sources, extensions)
         if found is not None:
             return found, ""
         try:
-            with open_hand_in(path) as hand_in:
-                found = grade_hand_in(hand_in, self._course, self._code, extensions)
+            with ExitStack() as stack:
+                hand_ins = [stack.enter_context(open_hand_in(path)) for path in sources]
+                hand_in = join(hand_ins) if len(hand_ins) > 1 else hand_ins[0]
+                if len(hand_ins) > 1 and hand_in in hand_ins:  # it has all of the others
+                    found, problem = self._graded((hand_in.path,), extensions)
+                else:
+                    found, problem = grade_hand_in(hand_in, self._course, self._code, extensions), ""
         except TutorError as error:
-            return None, str(error)
-        if key:
-            self.cache.put(key, found)
-        return found, ""
+            return None, printable.escaped(str(error))
+        if found is not None:
+            with suppress(OSError):
+                self.cache.put(self.cache.key(sources, extensions), found)
+        return found, problem
 
 
-def _in_parallel(paths: Sequence[Path], basis: GradingBasis, processes: int) -> Iterator[tuple[int, Result]]:
-    left = list(enumerate(paths))
+def _in_parallel(
+    hand_ins: Sequence[tuple[int, Sources]], basis: GradingBasis, processes: int
+) -> Iterator[tuple[int, Result]]:
+    left = list(hand_ins)
     while left:
         # A killed process takes its pool with it: unfinished hand-ins go to a new pool, one at a time if need be.
         ended: set[int] = set()
@@ -158,9 +189,10 @@ def _in_parallel(paths: Sequence[Path], basis: GradingBasis, processes: int) -> 
                 raise
             except BrokenProcessPool:
                 if processes == 1:
-                    number, path = next(each for each in left if each[0] not in ended)
+                    number, sources = next(each for each in left if each[0] not in ended)
                     ended.add(number)
-                    yield number, (None, f"{path} ended the process that graded it")
+                    name = printable.escaped(", ".join(map(str, sources)))
+                    yield number, (None, f"{name} ended the process that graded it")
                 processes = 1
         left = [each for each in left if each[0] not in ended]
 
@@ -188,15 +220,15 @@ def _deferred_interrupt() -> Iterator[None]:
         signal.raise_signal(signal.SIGINT)
 
 
-def _results(pool: ProcessPoolExecutor, left: Sequence[tuple[int, Path]]) -> Iterator[tuple[int, Result]]:
+def _results(pool: ProcessPoolExecutor, left: Sequence[tuple[int, Sources]]) -> Iterator[tuple[int, Result]]:
     """Grade in the pool, a few at a time: waiting tasks take memory."""
     waiting: dict[Future[Result], int] = {}
     todo = iter(left)
     most = 2 * (os.cpu_count() or 1) + 2
     while True:
-        for number, path in todo:
+        for number, sources in todo:
             with _deferred_interrupt():
-                waiting[pool.submit(_grade_in_worker, path)] = number
+                waiting[pool.submit(_grade_in_worker, sources)] = number
             if len(waiting) >= most:
                 break
         if not waiting:
@@ -226,8 +258,8 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _grade_in_worker(path: Path) -> Result:
-    return _Worker.grader.result(path)
+def _grade_in_worker(sources: Sources) -> Result:
+    return _Worker.grader.result(sources)
 
 
 _MOST = 8 << 20
@@ -238,24 +270,29 @@ class GradeCache:
     """The grades of a course, in a folder."""
 
     def __init__(self, course: Course, code: str, folder: Path | None = None) -> None:
+        marks = msgspec.structs.replace(course.marks, hand_ins="union")  # selects among finished grades
         basis = msgspec.json.encode(
-            [_program(), code, lesson_hashes(course), [each.id for each in course.modules], course.marks],
+            [_program(), code, lesson_hashes(course), [each.id for each in course.modules], marks],
             order="deterministic",
         )
         self._basis = hashlib.sha256(basis).digest()
         self._folder = folder or places.cache() / "grades"
 
-    def key(self, hand_in: Path, extensions: tuple[Decision, ...] = ()) -> str:
+    def key(self, sources: Sources, extensions: tuple[Decision, ...] = ()) -> str:
         """Return the key of a hand-in of a student with these deadlines.
 
         Raises OSError for an unreadable file, and above MOST_BYTES.
         """
-        with files.open_regular(hand_in) as content:
+        # The order in which joined files are given makes no difference.
+        content = b"".join(sorted(map(self._digest, sources)))
+        own = msgspec.json.encode(extensions) if extensions else b""
+        return hashlib.sha256(self._basis + content + own).hexdigest()[:32]
+
+    def _digest(self, path: Path) -> bytes:
+        with files.open_regular(path) as content:
             if os.fstat(content.fileno()).st_size > MOST_BYTES:
                 raise OSError(errno.EFBIG, "larger than any hand-in")
-            found = hashlib.file_digest(content, "sha256")
-        own = msgspec.json.encode(extensions) if extensions else b""
-        return hashlib.sha256(self._basis + found.digest() + own).hexdigest()[:32]
+            return hashlib.file_digest(content, "sha256").digest()
 
     def get(self, key: str) -> Grade | None:
         """Return the stored grade; None where it is missing or damaged."""
@@ -266,7 +303,7 @@ class GradeCache:
 
     def put(self, key: str, grade: Grade) -> None:
         """Store a grade, if the folder can be written."""
-        with contextlib.suppress(TutorError), files.atomic(self._file(key), private=True) as temporary:
+        with suppress(TutorError), files.atomic(self._file(key), private=True) as temporary:
             temporary.write_bytes(msgspec.json.encode(grade))
 
     def prune(self) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -13,7 +13,7 @@ from tcptutor.base.errors import UsageError
 from tcptutor.course.activities.choice import ChoiceQuestion
 from tcptutor.course.activities.predict import Predict, ShapePrediction
 from tcptutor.course.activity import Activity, Mark, MarkContext, Question
-from tcptutor.course.page_record import Given, Sureness, moment
+from tcptutor.course.page_record import Given, Sureness
 from tcptutor.course.page_references import without_links
 from tcptutor.grading.decisions import Decision
 from tcptutor.grading.evidence.timeline import PageTimeline, TimedResponse
@@ -116,6 +116,8 @@ class Grade(msgspec.Struct, frozen=True, kw_only=True):
     remarks: tuple[Remark, ...] = ()
     refused: str = ""
     """Why the hand-in does not count; empty when it does."""
+    is_damaged: bool = False
+    """True where events are missing, so that any other hand-in of the student comes first."""
     reports: tuple[ReportedLine, ...] = ()
     """Lines on pages of the course, in the order of the course."""
     decisions: tuple[Decision, ...] = ()
@@ -149,39 +151,9 @@ class GradedFile(NamedTuple):
     problem: str = ""
     """Reason for a missing grade."""
     superseded_by: str = ""
-    """Name of the student's later hand-in, which counts; empty if this hand-in counts."""
-
-
-def mark_superseded(graded: Sequence[GradedFile]) -> list[GradedFile]:
-    """Set `superseded_by` on all but the latest hand-in of each student; of equal times the last counts."""
-    latest: dict[tuple[str, str], tuple[datetime, str]] = {}
-    for each in graded:
-        if each.grade is not None and (student := _student_key(each.grade)):
-            made = moment(each.grade.made) or _BEFORE_ALL
-            if student not in latest or made >= latest[student][0]:
-                latest[student] = made, each.file
-    files = {student: file for student, (_, file) in latest.items()}
-    found = []
-    for each in graded:
-        student = _student_key(each.grade) if each.grade is not None else None
-        file = files[student] if student is not None else each.file
-        found.append(each if file == each.file else each._replace(superseded_by=file))
-    return found
-
-
-def superseded_lines(graded: Sequence[GradedFile]) -> Iterator[str]:
-    """Yield a line for each hand-in that a later hand-in supersedes."""
-    for each in graded:
-        if each.superseded_by and each.grade is not None:
-            yield f"{each.file} does not count: {each.superseded_by}, also of {each.grade.student}, is later"
-
-
-_BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
-
-
-def _student_key(grade: Grade) -> tuple[str, str] | None:
-    """Return course and student; None without an enrolment, and for a hand-in that does not count."""
-    return (grade.course, grade.student) if grade.student and not grade.refused else None
+    """Name of the student's hand-in that counts instead; empty if this hand-in counts."""
+    sources: tuple[Path, ...] = ()
+    """The file; several for joined hand-ins."""
 
 
 def given_answers(

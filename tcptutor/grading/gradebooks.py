@@ -68,9 +68,9 @@ def table(graded: Sequence[GradedFile], roll: RollCall | None = None) -> str:
 
 
 def _table_row(graded: GradedFile, names: Sequence[str]) -> list[str]:
-    file, grade, problem, _ = graded
+    file, grade = graded.file, graded.grade
     if grade is None:
-        return ["", file, "", "", "", *("" for _ in names), "", problem]
+        return ["", file, "", "", "", *("" for _ in names), "", graded.problem]
     of_module = modules(grade)
     cells = [format_number(of_module[name][0]) if of_module.get(name, (0, 0))[1] else "" for name in names]
     total = [format_number(grade.total), format_number(grade.of)] if grade.of else ["", ""]

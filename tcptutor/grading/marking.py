@@ -75,6 +75,7 @@ def grade_hand_in(
         marks=tuple(marks),
         remarks=(*plausibility.remarks(hand_in, line, ownership, course.marks), *pace.remarks(marks)),
         refused=refused,
+        is_damaged=hand_in.is_damaged,
         reports=tuple(_reports(course, line)),
         samples={id: digest for id, digest in checks.samples.items() if id in own},
         trail=event_trail(hand_in.events),

@@ -111,11 +111,10 @@ class Reruns:
         self._plans: list[dict[str, _Plan]] = []
         """Plans of each hand-in, by the ids of its runs."""
 
-    def plan(self, paths: Sequence[Path], graded: Sequence[GradedFile]) -> list[Experiment]:
+    def plan(self, graded: Sequence[GradedFile]) -> list[Experiment]:
         """Choose the runs to repeat and return the experiments that no cache holds, each once."""
         self._plans = [
-            {} if each.grade is None else self._plans_of(path, each.grade)
-            for path, each in zip(paths, graded, strict=True)
+            {} if each.grade is None else self._plans_of(each.sources, each.grade) for each in graded
         ]
         missing = {
             self._cache.key(experiment): experiment
@@ -149,17 +148,17 @@ class Reruns:
         if stopped is not None:
             raise stopped
 
-    def compare(self, paths: Sequence[Path], graded: Sequence[GradedFile]) -> list[GradedFile]:
+    def compare(self, graded: Sequence[GradedFile]) -> list[GradedFile]:
         """Return the grades, changed by the results of the repetitions."""
         found = [
-            each if each.grade is None else each._replace(grade=self._apply(path, each.grade, plans))
-            for path, each, plans in zip(paths, graded, self._plans, strict=True)
+            each if each.grade is None else each._replace(grade=self._apply(each.sources, each.grade, plans))
+            for each, plans in zip(graded, self._plans, strict=True)
         ]
         self._cache.prune()
         return found
 
-    def _plans_of(self, path: Path, grade: Grade) -> dict[str, _Plan]:
-        return {id: self._plan_for(run, grade) for id, run in _runs(path, self._choice(grade))}
+    def _plans_of(self, sources: Sequence[Path], grade: Grade) -> dict[str, _Plan]:
+        return {id: self._plan_for(run, grade) for id, run in _runs(sources, self._choice(grade))}
 
     def _plan_for(self, run: Run, grade: Grade) -> _Plan:
         if problem := refusal(run, grade, self._course):
@@ -170,8 +169,8 @@ class Reruns:
             return _Plan(exactly=False, problem=str(error))
         return _Plan(exactly, tuple(experiments(run, exactly)))
 
-    def _apply(self, path: Path, grade: Grade, plans: Mapping[str, _Plan]) -> Grade:
-        return apply_repetitions(grade, [self._compare(run, plans[id]) for id, run in _runs(path, plans)])
+    def _apply(self, sources: Sequence[Path], grade: Grade, plans: Mapping[str, _Plan]) -> Grade:
+        return apply_repetitions(grade, [self._compare(run, plans[id]) for id, run in _runs(sources, plans)])
 
     def _compare(self, run: Run, plan: _Plan) -> Repetition:
         if plan.problem:
@@ -186,17 +185,18 @@ class Reruns:
         return compare(run, again, plan.exactly)
 
 
-def _runs(path: Path, ids: Collection[str]) -> Iterator[tuple[str, Run]]:
-    """Yield the readable runs among `ids`; marking reports the others."""
-    if not ids:
-        return
-    with open_hand_in(path) as hand_in:
-        for id in ids:
-            try:
-                run, _ = hand_in.run(id)
-            except TutorError:
-                continue
-            yield id, run
+def _runs(sources: Sequence[Path], ids: Collection[str]) -> Iterator[tuple[str, Run]]:
+    """Yield the readable runs among `ids`, each once; marking reports the others."""
+    left = list(ids)
+    for path in sources if left else ():
+        with open_hand_in(path) as hand_in:
+            for id in [id for id in left if id in hand_in.run_ids]:
+                try:
+                    run, _ = hand_in.run(id)
+                except TutorError:
+                    continue
+                left.remove(id)
+                yield id, run
 
 
 DRAWS = 4

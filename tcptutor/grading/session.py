@@ -7,45 +7,52 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from functools import lru_cache
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
 from tcptutor.backends.programs import run_until_signal, terminate_like_ctrl_c
+from tcptutor.base import printable
 from tcptutor.base.errors import LabError, TutorError, UsageError, refused
 from tcptutor.base.files import read_plain
 from tcptutor.course.outline import Course
 from tcptutor.fleet.cluster import Cluster
 from tcptutor.grading import batch
-from tcptutor.grading.batch import GradeCache, Grader, GradingBasis, Result
-from tcptutor.grading.copies import remark_copies
-from tcptutor.grading.decisions import decisions_for
+from tcptutor.grading.batch import GradeCache, Grader, GradingBasis, Result, Sources
 from tcptutor.grading.evidence.hand_in import MOST_BYTES, lesson_hashes, open_hand_in
-from tcptutor.grading.grade import Grade, GradedFile, mark_superseded
+from tcptutor.grading.grade import Grade, GradedFile
 from tcptutor.grading.marking import grade_hand_in
+from tcptutor.grading.selection import JOINT, to_join
+
+
+class Progress(Protocol):
+    """Shows how many hand-ins are graded."""
+
+    def advance(self, latest: str, *, is_timed: bool) -> None:
+        """Count a hand-in; `is_timed` is False where its grade was in the cache."""
+
+    def extend(self, number: int) -> None:
+        """Add as many to the total."""
 
 
 def grade_all(
-    paths: Sequence[Path],
-    basis: GradingBasis,
-    jobs: int | None,
-    cluster: str | None,
-    on_graded: Callable[[str], None],
+    paths: Sequence[Path], basis: GradingBasis, jobs: int | None, cluster: str | None, progress: Progress
 ) -> list[GradedFile]:
-    """Grade every hand-in, mark the superseded ones, and remark copies.
+    """Grade every hand-in, and those of a student as one where the course joins them; `select` has to follow.
 
     Args:
         paths: The hand-ins.
         basis: The lessons, course code and modules to grade by.
         jobs: Processes at a time; None for a process per core.
         cluster: Address of the Dask scheduler for remote grading; None for this machine.
-        on_graded: Called with the name of each hand-in when it is graded.
+        progress: Counts each hand-in.
 
     Returns:
-        An entry per path, in order; `problem` is the reason for a missing grade.
+        An entry per path, in order, and then the joined ones; `problem` is the reason for a missing grade.
 
     Raises:
         UsageError: Both `jobs` and `cluster` are given, or a module does not exist.
@@ -55,32 +62,55 @@ def grade_all(
         raise UsageError(
             "--cluster: each worker grades as many hand-ins at a time as it has threads: omit --jobs"
         )
-    found: dict[int, GradedFile] = {}
-
-    def take(number: int, result: GradedFile) -> None:
-        found[number] = result
-        on_graded(result.file)
-
+    names = dict(zip(paths, batch.display_names(paths), strict=True))
+    single = [(path,) for path in paths]
     if cluster is None:
-        with terminate_like_ctrl_c():
-            for number, result in batch.grade_files(paths, basis, jobs):
-                take(number, result)
+        found = _on_this_machine(single, names, basis, jobs, progress)
     else:
+        taken: dict[int, GradedFile] = {}
+
+        def take(number: int, result: Result, is_timed: bool) -> None:
+            taken[number] = GradedFile(names[paths[number]], *result, sources=single[number])
+            progress.advance(taken[number].file, is_timed=is_timed)
+
         stopped = run_until_signal(_on_cluster(paths, basis, cluster, take))
         if stopped is not None:
             raise stopped
-        _extend(paths, basis, found)
-    return remark_copies(mark_superseded([found[number] for number in range(len(paths))]))
+        _extend(basis, taken)
+        found = [taken[number] for number in range(len(paths))]
+    joined = to_join(found, basis.course.marks.hand_ins)
+    progress.extend(len(joined))
+    together = _on_this_machine(joined, names, basis, jobs, progress)
+    return [*found, *(each for each in together if each.grade is not None)]
 
 
-def _extend(paths: Sequence[Path], basis: GradingBasis, found: dict[int, GradedFile]) -> None:
+def _on_this_machine(
+    hand_ins: Sequence[Sources],
+    names: Mapping[Path, str],
+    basis: GradingBasis,
+    jobs: int | None,
+    progress: Progress,
+) -> list[GradedFile]:
+    if not hand_ins:
+        return []
+    found: dict[int, GradedFile] = {}
+    with terminate_like_ctrl_c():
+        for number, result, is_cached in batch.grade_files(hand_ins, basis, jobs):
+            sources = hand_ins[number]
+            found[number] = GradedFile(JOINT.join(names[path] for path in sources), *result, sources=sources)
+            progress.advance(found[number].file, is_timed=not is_cached)
+    return [found[number] for number in range(len(hand_ins))]
+
+
+def _extend(basis: GradingBasis, found: dict[int, GradedFile]) -> None:
     """Grade the few students with a deadline of their own on this machine: only then their ids are known."""
     if not basis.extensions:
         return
     grader = Grader(basis)
-    for number, (name, grade, *_) in found.items():
-        if grade is not None and decisions_for(basis.extensions, grade.student, paths[number].name):
-            found[number] = GradedFile(name, *grader.result(paths[number]))
+    for number, each in found.items():
+        if each.grade is not None and grader.extensions(each.grade, each.sources):
+            grade, problem = grader.result(each.sources)
+            found[number] = each._replace(grade=grade, problem=problem)
 
 
 def none_counts(graded: Sequence[GradedFile]) -> bool:
@@ -90,13 +120,12 @@ def none_counts(graded: Sequence[GradedFile]) -> bool:
 
 
 async def _on_cluster(
-    paths: Sequence[Path], basis: GradingBasis, cluster: str, take: Callable[[int, GradedFile], None]
+    paths: Sequence[Path], basis: GradingBasis, cluster: str, take: Callable[[int, Result, bool], None]
 ) -> TutorError | None:
-    names = batch.display_names(paths)
     try:
         async with aclosing(grade_on_cluster(paths, basis, cluster)) as results:
-            async for number, (grade, problem) in results:
-                take(number, GradedFile(names[number], grade, problem))
+            async for number, result, is_cached in results:
+                take(number, result, not is_cached)
     except asyncio.CancelledError:
         return LabError("stopped: the same command goes on with what was graded")
     return None
@@ -125,8 +154,8 @@ class RemoteResult(msgspec.Struct, frozen=True, kw_only=True):
 
 async def grade_on_cluster(
     paths: Sequence[Path], basis: GradingBasis, address: str
-) -> AsyncGenerator[tuple[int, Result], None]:
-    """Yield the number of each hand-in with its grade, or the reason for its absence, in order of completion.
+) -> AsyncGenerator[tuple[int, Result, bool], None]:
+    """Yield the number of each hand-in with its result, and whether it comes from the cache, those first.
 
     Raises:
         ContentError: A page cannot be read.
@@ -140,15 +169,16 @@ async def grade_on_cluster(
     todo: list[int] = []
     for number, path in enumerate(paths):
         try:
-            keys[number] = cache.key(path)
+            keys[number] = cache.key((path,))
         except OSError as error:
-            yield number, (None, f"cannot read {path}: {refused(error, 'ask for another one')}")
+            why = refused(error, "ask for another one")
+            yield number, (None, printable.escaped(f"cannot read {path}: {why}")), False
             continue
         found = cache.get(keys[number])
         if found is None:
             todo.append(number)
         else:
-            yield number, (found, "")
+            yield number, (found, ""), True
 
     def calls() -> Iterator[bytes]:
         for number in todo:
@@ -161,12 +191,12 @@ async def grade_on_cluster(
         async for at, result in results:
             number = todo[at]
             if isinstance(result, TutorError):
-                yield number, (None, f"{paths[number]}: {result}")
+                yield number, (None, printable.escaped(f"{paths[number]}: {result}")), False
             elif result.grade is None:
-                yield number, (None, result.problem)
+                yield number, (None, result.problem), False
             else:
                 cache.put(keys[number], result.grade)
-                yield number, (result.grade, "")
+                yield number, (result.grade, ""), False
     cache.prune()
 
 
@@ -199,7 +229,7 @@ def grade_on_worker(argument: bytes) -> RemoteResult:
         with open_hand_in(Path(call.name), call.content) as hand_in:
             return RemoteResult(grade=grade_hand_in(hand_in, course, call.code))
     except TutorError as error:
-        return RemoteResult(problem=str(error))
+        return RemoteResult(problem=printable.escaped(str(error)))
 
 
 @lru_cache(maxsize=2)

@@ -18,9 +18,10 @@ from tcptutor.course.measures import expected
 from tcptutor.course.outline import Course, Module
 from tcptutor.course.paths import PRETEST
 from tcptutor.course.step import Step
-from tcptutor.grading.grade import ActivityMark, Grade, GradedFile, superseded_lines
+from tcptutor.grading.grade import ActivityMark, Grade, GradedFile
 from tcptutor.grading.item_statistics import Answered, QuestionRow, question_rows
 from tcptutor.grading.remarks import Remark
+from tcptutor.grading.selection import superseded_lines
 from tcptutor.grading.similar import SimilarPair, similar_pairs
 
 Place = tuple[str, str]
@@ -113,7 +114,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...]
     """A line per hand-in that could not be graded."""
     replaced: tuple[str, ...] = ()
-    """A line per hand-in that does not count because the student has a later hand-in."""
+    """A line per hand-in that does not count by itself, because the student has several."""
     missing: tuple[str, ...] = ()
     """Students on the roster without a hand-in; empty names in an anonymous survey."""
 
@@ -162,7 +163,9 @@ def anonymize(survey: Survey) -> Survey:
         similar=tuple(replace(pair, one=names[pair.one], other=names[pair.other]) for pair in survey.similar),
         reports=tuple(replace(row, student=names[row.student]) for row in survey.reports),
         problems=tuple(_NO_GRADE for _ in survey.problems),
-        replaced=tuple("a student has a later hand-in, which counts" for _ in survey.replaced),
+        replaced=tuple(
+            "a student handed in more than once, and another file counts" for _ in survey.replaced
+        ),
         missing=tuple("" for _ in survey.missing),
     )
 

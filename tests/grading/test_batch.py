@@ -16,10 +16,10 @@ import pytest
 from tcptutor.base.errors import ContentError, TutorError
 from tcptutor.grading import batch, session
 from tcptutor.grading.batch import GradingBasis
-from tcptutor.grading.grade import Grade, GradedFile, mark_superseded, superseded_lines
 from tests import patience
 from tests.command import COMMAND, process
 from tests.grading.evidence.student import KEY, LESSONS, handed_in
+from tests.grading.graded import Counter, graded
 from tests.sweep.test_cluster import cluster
 
 
@@ -41,10 +41,9 @@ def folder(tmp_path: Path) -> Path:
 def test_a_bad_one_costs_nobody_else_anything(jobs: int, folder: Path) -> None:
     paths = batch.find_hand_ins([folder])
     assert [path.name for path in paths] == [*(f"{n}.tcphandin" for n in range(10)), "x.tcphandin"]
-    found = dict(batch.grade_files(paths, GradingBasis(LESSONS, KEY.code), jobs))
-    assert sorted(found) == list(range(11))
-    assert [number for number, one in found.items() if one.grade is None] == [3]
-    assert {one.grade.total for one in found.values() if one.grade} == {19}
+    found = graded(paths, GradingBasis(LESSONS, KEY.code), jobs)
+    assert [number for number, one in enumerate(found) if one.grade is None] == [3]
+    assert [one.grade.total for one in found if one.grade] == [19] * 10
     assert "is not a hand-in" in found[3].problem
 
 
@@ -53,52 +52,29 @@ def test_a_file_without_end_is_told_at_once(jobs: int, folder: Path) -> None:
     with (folder / "4.tcphandin").open("wb") as sparse:
         sparse.truncate(1 << 40)
     began = time.monotonic()
-    found = dict(batch.grade_files(batch.find_hand_ins([folder]), GradingBasis(LESSONS, KEY.code), jobs))
+    found = graded(batch.find_hand_ins([folder]), GradingBasis(LESSONS, KEY.code), jobs)
     assert "is larger than 64 MB" in found[4].problem
-    assert sum(one.grade is None for one in found.values()) == 2
+    assert sum(one.grade is None for one in found) == 2
     assert time.monotonic() - began < patience.seconds(60)
-
-
-def test_the_latest_hand_in_of_a_student_counts(tmp_path: Path) -> None:
-    """By when it was made; who is in no course, or another one, is nobody's other self."""
-    grades = {
-        "old": ("ada", "2026-11-01T12:00+00:00", ""),
-        "new": ("ada", "2026-11-02T12:00+00:00", ""),
-        "between": ("ada", "2026-11-02T12:30+01:00", ""),
-        "bob": ("bob", "2026-11-02T12:00+00:00", ""),
-        "anybody": ("", "2026-11-02T12:00+00:00", ""),
-        "somebody": ("", "2026-11-03T12:00+00:00", ""),
-        "elsewhere": ("ada", "2026-11-09T12:00+00:00", "the student is enrolled in another course"),
-    }
-    graded = [
-        GradedFile(
-            file, Grade(student=student, course=KEY.code, title="", made=made, marks=(), refused=refused)
-        )
-        for file, (student, made, refused) in grades.items()
-    ]
-    found = {
-        each.file: each.superseded_by for each in mark_superseded([*graded, GradedFile("x", None, "no")])
-    }
-    assert found == {**dict.fromkeys(grades, ""), "x": "", "old": "new", "between": "new"}
-    told = list(superseded_lines(mark_superseded(graded)))
-    assert told[0] == "old does not count: new, also of ada, is later"
 
 
 def test_a_process_that_is_killed_is_told_and_the_others_are_graded(folder: Path) -> None:
     """By what we cannot foresee: memory that runs out, for one."""
     paths = batch.find_hand_ins([folder])
-    results = batch.grade_files(paths, GradingBasis(LESSONS, KEY.code), 2)
-    found = dict([next(results)])
+    results = batch.grade_files([(path,) for path in paths], GradingBasis(LESSONS, KEY.code), 2)
+    found = [next(results)]
     for worker in _workers():
         os.kill(worker, signal.SIGKILL)
-    found |= dict(results)
-    assert sorted(found) == list(range(11))
-    assert sum(one.grade is None for one in found.values()) <= 2
-    assert "is not a hand-in" in found[3].problem
+    found += results
+    problems = {number: problem for number, (grade, problem), _ in found if grade is None}
+    assert sorted(number for number, *_ in found) == list(range(11))
+    assert len(problems) <= 2
+    assert "is not a hand-in" in problems[3]
 
 
 def test_who_stops_waiting_leaves_no_process(folder: Path) -> None:
-    results = batch.grade_files(batch.find_hand_ins([folder]), GradingBasis(LESSONS, KEY.code), 2)
+    paths = batch.find_hand_ins([folder])
+    results = batch.grade_files([(path,) for path in paths], GradingBasis(LESSONS, KEY.code), 2)
     next(results)
     assert _workers()
     results.close()  # type: ignore[attr-defined]
@@ -168,7 +144,7 @@ def test_lessons_that_cannot_be_read_whole_are_told_before_anything(tmp_path: Pa
     shutil.copytree(LESSONS, tmp_path / "lessons")
     (tmp_path / "lessons/01-small/01-asked.md").write_text("+++\nno\n+++\n")
     with pytest.raises(ContentError):
-        next(batch.grade_files([tmp_path / "x"], GradingBasis(tmp_path / "lessons")))
+        graded([tmp_path / "x"], GradingBasis(tmp_path / "lessons"))
 
 
 def test_what_was_graded_is_not_graded_again(
@@ -176,17 +152,21 @@ def test_what_was_graded_is_not_graded_again(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     paths, asked = batch.find_hand_ins([folder]), GradingBasis(LESSONS, KEY.code)
-    first = dict(batch.grade_files(paths, asked, 1))
-    # Ten of the eleven are equal; the other is none, and nothing of it is put into the cache.
-    (entry,) = (tmp_path / "cache/tcptutor/grades").iterdir()
-    assert entry.stat().st_mode & 0o777 == 0o600
+    first = graded(paths, asked)
+    # Ten of the eleven are equal, and are graded as one as well; nothing of the other is put into the cache.
+    entries = list((tmp_path / "cache/tcptutor/grades").iterdir())
+    assert [entry.stat().st_mode & 0o777 for entry in entries] == [0o600] * 2
     monkeypatch.setattr("tcptutor.grading.batch.grade_hand_in", _never)
-    assert dict(batch.grade_files(paths, asked, 1)) == first
+    again = Counter()
+    assert graded(paths, asked, counter=again) == first
+    # The time left is that of what is graded: here of the file that is none.
+    assert (again.done, again.timed, again.more) == (12, 1, 1)
     # By other rules it is another grade, and a damaged entry is none.
     for by in (GradingBasis(LESSONS, ""), asked):
-        entry.write_bytes(b"{")
+        for entry in entries:
+            entry.write_bytes(b"{")
         with pytest.raises(AssertionError, match="graded again"):
-            dict(batch.grade_files(paths, by, 1))
+            graded(paths, by)
 
 
 def _never(*_: object) -> None:
@@ -199,8 +179,8 @@ def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> No
     for name in ("ada", "bob"):
         (tmp_path / "class" / name).mkdir(parents=True)
         shutil.copy(good, tmp_path / "class" / name / "hand-in.tcphandin")
-    found = dict(batch.grade_files(batch.find_hand_ins([tmp_path / "class"]), GradingBasis(LESSONS), 1))
-    assert [found[number].file for number in range(2)] == ["ada/hand-in.tcphandin", "bob/hand-in.tcphandin"]
+    found = graded(batch.find_hand_ins([tmp_path / "class"]), GradingBasis(LESSONS))
+    assert [each.file for each in found] == ["ada/hand-in.tcphandin", "bob/hand-in.tcphandin"]
 
 
 def tcptutor(*words: str, cache: str = "") -> subprocess.CompletedProcess[str]:

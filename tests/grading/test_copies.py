@@ -114,9 +114,10 @@ def test_a_journal_that_was_put_back_does_not_continue_the_first_hand_in(tmp_pat
         shutil.copy(tmp_path / "kept.db", place / "journal.db")
     found = json.loads(_graded("json", hand_ins))["hand_ins"]
     (counted,) = (each for each in found if not each["instead"])
-    (remark,) = counted["remarks"]
+    (other,) = (each["file"] for each in found if each["instead"])
+    (remark,) = (each for each in counted["remarks"] if each["level"] == "decide")
     assert remark["text"].startswith("it does not continue the hand-in of 20")
-    assert remark["text"].endswith(": 2 events are only in 1.tcphandin")
+    assert remark["text"].endswith(f": 2 events are only in {other}")
 
 
 def test_a_later_hand_in_continues_an_earlier_one(tmp_path: Path) -> None:
@@ -127,7 +128,8 @@ def test_a_later_hand_in_continues_an_earlier_one(tmp_path: Path) -> None:
             _does_asked(one)
             one.hands_in(hand_ins / f"{number}.tcphandin")
     found = json.loads(_graded("json", hand_ins))["hand_ins"]
-    assert [each["remarks"] for each in found] == [[], []]
+    assert [each["instead"] for each in found] == ["2.tcphandin", ""]
+    assert {remark["level"] for each in found for remark in each["remarks"]} == {"note"}
 
 
 @pytest.fixture

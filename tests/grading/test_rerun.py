@@ -34,10 +34,11 @@ def _grade(file: Path) -> Grade:
 
 
 def _repeated(reruns: Reruns, path: Path, graded: GradedFile) -> list[GradedFile]:
-    experiments = reruns.plan([path], [graded])
+    graded = graded._replace(sources=(path,))
+    experiments = reruns.plan([graded])
     if experiments:
         reruns.run(experiments, lambda _: None)
-    return reruns.compare([path], [graded])
+    return reruns.compare([graded])
 
 
 def test_a_run_of_an_equal_lab_is_asked_for_as_it_was_and_another_with_other_seeds() -> None:
@@ -139,7 +140,7 @@ def test_settings_that_are_not_the_pages_are_not_made_again(
     failed = parse_choice("failed", None, None)
     assert failed is not None
     (id,) = failed(found)
-    assert Reruns(failed, course(), 1).plan([path], [GradedFile("ada", found)]) == []
+    assert Reruns(failed, course(), 1).plan([GradedFile("ada", found, sources=(path,))]) == []
     (after,) = _repeated(Reruns(failed, course(), 1), path, GradedFile("ada", found))
     assert after.grade is not None
     assert after.grade.total == found.total

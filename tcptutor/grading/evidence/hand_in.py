@@ -20,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from io import BufferedReader, BytesIO
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -78,8 +79,15 @@ class HandInManifest(msgspec.Struct, frozen=True, kw_only=True):
     format_version: int = FORMAT_VERSION
 
 
+class PackedRun(NamedTuple):
+    """A run in an open file."""
+
+    source: BufferedReader | BytesIO
+    member: ArchiveMember
+
+
 class HandIn:
-    """An open hand-in. Its runs are read on demand."""
+    """An open hand-in, or several joined ones. Its runs are read on demand."""
 
     def __init__(
         self,
@@ -87,33 +95,45 @@ class HandIn:
         manifest: HandInManifest,
         events: Sequence[StoredEvent],
         broken: str,
-        source: BufferedReader | BytesIO,
-        runs: Mapping[str, ArchiveMember],
+        packed: Mapping[str, Sequence[PackedRun]],
     ) -> None:
         self.path, self.manifest, self.events = path, manifest, events
         self.broken = broken
         """Where and how the journal's chain breaks; empty when it is intact."""
-        self._source, self._runs = source, runs
+        self.packed = packed
+        """Copies of each run, by its id; the first that is undamaged counts."""
         self._unpacked = 0
+
+    @property
+    def is_damaged(self) -> bool:
+        """Return whether events are missing."""
+        return bool(self.broken) or self.manifest.events != len(self.events)
 
     @property
     def run_ids(self) -> frozenset[str]:
         """Return the ids of the included runs."""
-        return frozenset(self._runs)
+        return frozenset(self.packed)
 
     def run(self, id: str) -> tuple[Run, str]:
         """Return a run and the SHA-256 of its file's text. Raises TutorError for a missing or damaged run."""
-        member = self._runs.get(id)
-        if member is None:
-            raise TutorError(f"the run {id} is not in {self.path}")
+        problem = TutorError(f"the run {id} is not in {self.path}")
+        for packed in self.packed.get(id, ()):
+            try:
+                return self._unpack(packed)
+            except TutorError as error:
+                problem = error
+        raise problem
+
+    def _unpack(self, packed: PackedRun) -> tuple[Run, str]:
+        name = packed.member.name
         try:
-            text = _unpack(archive.content(self._source, member))
+            text = _unpack(archive.content(packed.source, packed.member))
         except (lzma.LZMAError, EOFError) as error:
-            raise TutorError(f"{member.name} in {self.path} is damaged, or not packed by tcptutor") from error
+            raise TutorError(f"{name} in {self.path} is damaged, or not packed by tcptutor") from error
         self._unpacked += len(text)
         if len(text) > _MOST_TEXT or self._unpacked > _MOST_TEXTS:
             raise TutorError(f"the runs in {self.path} are larger than those of any course")
-        return load(self.path / member.name, text), hashlib.sha256(text).hexdigest()
+        return load(self.path / name, text), hashlib.sha256(text).hexdigest()
 
 
 def _unpack(packed: bytes) -> bytes:
@@ -175,7 +195,8 @@ def _read_hand_in(path: Path, source: BufferedReader | BytesIO) -> HandIn:
             events.append(event)
     except JournalError as error:
         broken = printable.escaped(str(error))
-    return HandIn(path, manifest, events, broken, source, runs)
+    packed = {id: (PackedRun(source, member),) for id, member in runs.items()}
+    return HandIn(path, manifest, events, broken, packed)
 
 
 def _index(source: BufferedReader | BytesIO) -> tuple[ArchiveMember, ArchiveMember, dict[str, ArchiveMember]]:
