@@ -6,12 +6,13 @@ from pathlib import Path
 
 import msgspec
 
+from tcptutor.base import places
 from tcptutor.base.errors import UsageError
 from tcptutor.base.files import atomic
 from tcptutor.commands.output import print_lines
 from tcptutor.commands.targets import check_regular
+from tcptutor.course.outline import read_course
 from tcptutor.grading.adjustments import place_problem
-from tcptutor.grading.batch import GradingBasis
 from tcptutor.grading.decisions import Decision, decision_table, read_decisions
 
 _HEAD = "# Decisions on single students: delete or edit a table to take it back.\n"
@@ -56,8 +57,8 @@ def decide(request: DecideRequest) -> int:
     if wrong := decision.contradiction():
         key, reason = wrong
         raise UsageError(f"{f'{key} ' if key else 'the decision '}{reason}")
-    basis = GradingBasis.from_options(request.lessons)
-    if problem := place_problem(decision, basis.course):
+    course, _ = read_course(request.lessons or places.lessons())
+    if problem := place_problem(decision, course):
         raise UsageError(problem)
     path = request.exceptions
     check_regular(path, "give another --exceptions")

@@ -79,17 +79,15 @@ def place_problem(decision: Decision, course: Course) -> str:
     """Return why the course has no such page or activity; empty if it does."""
     if not decision.page:
         return ""
-    pages = {
-        f"{module.id}/{step.id}": [each.id for each in step.activities]
-        for module in course.modules
-        for step in module.steps
-    }
-    if decision.page in [module.id for module in course.modules]:
-        return ""
-    if decision.page not in pages:
+    id, _, page = decision.page.partition("/")
+    module = next((each for each in course.modules if each.id == id), None)
+    if module is None or (page and page not in module.step_ids):
+        pages = (f"{each.id}/{step}" for each in course.modules for step in each.step_ids)
         return unknown("page", decision.page, pages, "`tcptutor list` shows them")
-    activities = pages[decision.page]
-    if decision.activity and decision.activity not in activities:
+    if not decision.activity:
+        return ""
+    activities = [each.id for step in module.steps if step.id == page for each in step.activities]
+    if decision.activity not in activities:
         return f"{decision.page}: {unknown('activity', decision.activity, activities)}"
     return ""
 
