@@ -115,7 +115,8 @@ def _copies(
 ) -> Iterator[Remark]:
     if not shared:
         return
-    names = list(dict.fromkeys(read[each.other][1].student or read[each.other][0] for each in shared))
+    most = [each for each in shared if 2 * each.events >= shared[0].events]
+    names = list(dict.fromkeys(read[each.other][1].student or read[each.other][0] for each in most))
     others = "another hand-in" if len(names) == 1 else f"{len(names)} other hand-ins"
     page = f", up to the page {shared[0].page}" if shared[0].page else ""
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""

@@ -268,6 +268,7 @@ def _similar(found: Survey) -> TableView:
         tuple((pair.one, pair.other, next(similarities(pair))) for pair in found.similar),
         tuple(tuple(similarities(pair)) for pair in found.similar),
         (
+            *(["Events in common prove a copy, but not who copied."] if found.similar[0].events else []),
             "A fact about two files, not a verdict: students who learned together share mistakes as well.",
             "p is the probability of as many equal wrong answers, each given as often as the class gives it.",
         )
@@ -279,8 +280,8 @@ def _similar(found: Survey) -> TableView:
 def similarities(pair: SimilarPair) -> Iterator[str]:
     """Yield the similarities of two hand-ins, a clause each."""
     if pair.events:
-        page = f", up to the page {pair.page}" if pair.page else ""
-        yield f"{pair.events} events are in both journals{page}: one is a copy"
+        page = f" up to {pair.page}" if pair.page else ""
+        yield f"{pair.events} events in common{page}: a copy"
     if pair.runs:
         runs = "run has" if len(pair.runs) == 1 else "runs have"
         yield f"{len(pair.runs)} {runs} the same samples: {', '.join(pair.runs[:3])}"

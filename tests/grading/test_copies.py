@@ -71,7 +71,7 @@ def test_copies_of_a_folder_are_named_in_every_report(folder: Path, tmp_path: Pa
     assert tcptutor(*shown, "--html", page).returncode == 0
     assert "5 of its 8 events are also in" in page.read_text()
     # Two pairs connect three copies.
-    assert tcptutor(*shown, "--text").stdout.count("5 events are in both journals") == 2
+    assert tcptutor(*shown, "--text").stdout.count("5 events in common up to small/asked") == 2
     hidden = tcptutor(*shown, "--anonymous", "--json").stdout
     assert "also in 2 other hand-ins" in hidden
     assert not any(name in hidden for name in NAMES)
