@@ -19,11 +19,6 @@ def _earned(factor: float) -> str:
     return _share(factor) if factor else "nothing"
 
 
-def marks_in_words(marks: float) -> str:
-    """Return "1 mark" or "2.5 marks"."""
-    return f"{marks:g} mark{'' if marks == 1 else 's'}"
-
-
 def hint_cost(scheme: MarkScheme) -> str:
     """Return what a hint takes of an activity's marks: "a fifth"; empty if it is free."""
     return _share(1 - scheme.hint) if scheme.hint < 1 else ""
@@ -31,19 +26,25 @@ def hint_cost(scheme: MarkScheme) -> str:
 
 def activity_rule(scheme: MarkScheme, table: str) -> str:
     """Return what an activity of that lesson-file table earns, and what costs marks; empty if it earns none."""
-    worth = scheme.worth(table)
-    if not worth:
+    earned = _earned_by(scheme, table)
+    if not earned:
         return ""
-    each_hint = f"each hint takes {hint_cost(scheme)}" if scheme.hint < 1 else ""
-    earned = {
+    wrong = _wrong_try(scheme) if table == "question" else ""
+    hint = (
+        f"a hint takes {cost}" if (cost := hint_cost(scheme)) and table not in ("experiment", "sweep") else ""
+    )
+    return "; ".join(filter(None, (earned, wrong, hint)))
+
+
+def _earned_by(scheme: MarkScheme, table: str) -> str:
+    worth = scheme.worth(table)
+    condition = {
         "predict": ", however far off",
         "experiment": " for a complete run",
         "sweep": ", in shares for its points",
         "shell": " for all goals",
     }.get(table, "")
-    wrong = _wrong_try(scheme) if table == "question" else ""
-    costs = (wrong, each_hint if table not in ("experiment", "sweep") else "")
-    return "; ".join(filter(None, (f"{marks_in_words(worth)}{earned}", *costs)))
+    return f"{worth:g} mark{'' if worth == 1 else 's'}{condition}" if worth else ""
 
 
 def _wrong_try(scheme: MarkScheme) -> str:
@@ -80,13 +81,15 @@ def rules(scheme: MarkScheme) -> Iterator[tuple[str, str]]:
         ("challenge", "challenge"),
         ("work by hand", "shell"),
     ):
-        yield name, activity_rule(scheme, table) or "no marks"
+        wrong = _wrong_try(scheme) if table == "question" else ""
+        yield name, "; ".join(filter(None, (_earned_by(scheme, table) or "no marks", wrong)))
+    cost = hint_cost(scheme)
+    yield "hint", f"takes {cost} of what an activity can earn" if cost else "costs nothing"
     yield "pages", pages_rule(scheme)
     if deadline := deadline_rule(scheme):
         yield "deadline", deadline
     if scheme.before_enrolling < 1:
-        yield (
-            "before enrolling",
-            f"runs, work by hand and drawn numbers earn {_earned(scheme.before_enrolling)}",
-        )
-    yield "no marks", "reviews, what-ifs, the bench, and runs on the command line: they cost nothing either"
+        earned = _earned(scheme.before_enrolling)
+        yield "before enrolling", f"runs, hand work and drawn numbers earn {earned}"
+    yield "no marks", "reviews, what-ifs, the bench, tcptutor run"
+    yield "hand-in", "tcptutor submit writes it, and says its marks"

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from tcptutor.ui.screens.lesson import LessonScreen
     from tcptutor.ui.workbench import Workbench
 
-_STUDY_ACTIONS = ("open_map", "open_glossary")
+_STUDY_ACTIONS = ("open_map", "open_glossary", "show_rules")
 """Actions of keys that work at home and on pages, unless a field takes them."""
 _LOOK_AGAIN = 3.0
 """Seconds between attempts to write events that could not be saved, and looks for an enrollment by another program."""
@@ -128,6 +128,14 @@ class TutorApp(Frame):
             "notebook",
             id="app.notebook",
             tooltip="write your notebook: predictions, runs with charts, answers and notes, as one HTML file",
+        ),
+        Binding(
+            "M",
+            "show_rules",
+            "marks",
+            id="app.marks",
+            priority=True,
+            tooltip="how marks are given in your course, and until when",
         ),
     ]
 
@@ -256,6 +264,17 @@ class TutorApp(Frame):
     def course(self) -> Course:
         """The course with the pages that this student sees."""
         return self._own_course.course
+
+    @property
+    def has_marks(self) -> bool:
+        """True if the student is enrolled, or the course has a deadline."""
+        return self._own_course.enrolment is not None or bool(self.course.marks.deadline)
+
+    def action_show_rules(self) -> None:
+        """Show how marks are given."""
+        from tcptutor.ui.screens.rules import RulesScreen  # noqa: PLC0415  # seldom needed
+
+        self.push_screen(RulesScreen(self._own_course.enrolment, self.course.marks))
 
     def follow_enrolment(self) -> bool:
         """Start the open page again if the student has enrolled since it was opened; return True if so."""
@@ -415,6 +434,8 @@ class TutorApp(Frame):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "what_if" and not self._can_change_one_thing:
+            return False
+        if action == "show_rules" and not self.has_marks:
             return False
         if action in _STUDY_ACTIONS or (action == "find" and parameters):
             screen = self.screen

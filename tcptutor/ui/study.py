@@ -110,6 +110,11 @@ class Study:
                 self._draws[activity.id] = self._initial_draw(activity, before)
                 self._hint_levels[activity.id] = 0 if before.right else before.hints
 
+    @property
+    def is_enrolled(self) -> bool:
+        """True if the student was enrolled in a course when the page was opened."""
+        return self._enrolled is not None
+
     def record_of(self, activity: Activity) -> ActivityRecord:
         return self.record.activity(activity.id)
 

@@ -64,7 +64,7 @@ async def test_who_is_enrolled_is_told(make_app, journal: Journal) -> None:
     journal.enrol("Ada Lovelace", "ABCD-EFGH-2345-WXQG")
     app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
-        await until_text(pilot, "Ada Lovelace, in the course ABCD-EFGH-2345-WXQG")
+        await until_text(pilot, "Ada Lovelace · M marks")
         await until_text(pilot, "Press Enter to begin")
 
 
@@ -78,7 +78,7 @@ async def test_a_deadline_is_told_in_the_students_own_time(
         marks = msgspec.structs.replace(course.marks, deadline="2027-02-01T00:59+01:00")
         app = make_app(of=msgspec.structs.replace(course, marks=marks))
         async with app.run_test(size=(80, 24)) as pilot:
-            await until_text(pilot, "in the course ABCD-EFGH-2345-WXQG, until 31 January 2027 18:59 EST")
+            await until_text(pilot, "ada · due 31 Jan 2027 18:59 EST · M marks")
     finally:
         monkeypatch.undo()
         time.tzset()

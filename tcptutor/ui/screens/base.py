@@ -86,6 +86,10 @@ class Tutor(Protocol):
     def choose_theme(self, name: str) -> None:
         """Show all in that theme, now and in later sessions."""
 
+    @property
+    def has_marks(self) -> bool:
+        """True if the student is enrolled, or the course has a deadline."""
+
     def follow_enrolment(self) -> bool:
         """Start the open page again if the student has enrolled since it was opened; return True if so."""
 

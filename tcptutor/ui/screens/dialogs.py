@@ -101,6 +101,15 @@ def confirm_terminal_close() -> ConfirmScreen:
     )
 
 
+def confirm_hint(number: int, of: int, cost: str) -> ConfirmScreen:
+    """Return the question before hint `number` of an activity; `cost` is the share of its marks."""
+    return ConfirmScreen(
+        f"Take hint {number} of {of}?",
+        f"It takes {cost} of what you can still earn here.",
+        "take it",
+    )
+
+
 def confirm_run_without_prediction() -> ConfirmScreen:
     return ConfirmScreen(
         "Run without a prediction?",

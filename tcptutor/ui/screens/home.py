@@ -303,11 +303,10 @@ class HomeScreen(SavingScreen):
             listing.highlighted = listing.get_option_index(self._modules[highlighted].id)
 
     def _show_enrolment(self) -> None:
-        enrolment = self.tutor.journal.record.enrolment
         line = self.query_one("#enrolment", Static)
-        line.display = enrolment is not None
-        if enrolment is not None:
-            line.update(enrolment_text(enrolment, self.tutor.course.marks))
+        line.display = self.tutor.has_marks
+        if self.tutor.has_marks:
+            line.update(enrolment_text(self.tutor.journal.record.enrolment, self.tutor.course.marks))
 
     def _draw_sawtooth(self) -> None:
         # Not for the first frame: theory and drawing take a tenth of a second to import.
@@ -350,7 +349,7 @@ class HomeScreen(SavingScreen):
     @property
     def _gap_lines(self) -> int:
         """Blank lines between the cards of modules, which take the height that is left."""
-        others = _LINES_BESIDES_CARDS + (self.tutor.journal.record.enrolment is not None)
+        others = _LINES_BESIDES_CARDS + self.tutor.has_marks
         free = self.app.size.height - others - CARD_LINES * len(self._modules)
         return max(1, min(free // max(1, len(self._modules) - 1), _MOST_GAP_LINES))
 

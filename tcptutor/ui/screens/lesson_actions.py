@@ -14,6 +14,7 @@ from tcptutor.course.outline import Module
 from tcptutor.course.page_record import Given
 from tcptutor.course.page_references import PageTitles
 from tcptutor.course.paths import PRETEST
+from tcptutor.course.rules import activity_rule, hint_cost
 from tcptutor.course.step import Step
 from tcptutor.ui import bindings, pages
 from tcptutor.ui.bindings import FooterKey
@@ -24,6 +25,7 @@ from tcptutor.ui.screens.base import SavingScreen, Tutor
 from tcptutor.ui.screens.chart_screen import ChartScreen
 from tcptutor.ui.screens.dialogs import (
     NetworkScreen,
+    confirm_hint,
     confirm_run_without_prediction,
     confirm_terminal_close,
 )
@@ -82,6 +84,8 @@ class LessonActions(ChartScreen, SavingScreen):
             if isinstance(box.activity, Question):
                 box.number = f"{asked.index(box.activity) + 1}" if self._study.tally else ""
                 box.recalled_page = titles.link(box.activity.recall) if box.activity.recall else ""
+            if self._is_marked:
+                box.rule = activity_rule(tutor.course.marks, box.activity.table)
         self._page = Page(module, step, boxes)
         if tutor.journal.record.pages_with_runs(but=(module.id, step.id)) < _EXPLAINED_ON:
             self._page.explain_signs()
@@ -91,6 +95,12 @@ class LessonActions(ChartScreen, SavingScreen):
         self._shown_trouble = ""
         self._deeper: tuple[Step, ...] = ()
         """Pages off the path that follow here."""
+
+    @property
+    def _is_marked(self) -> bool:
+        """True if work on this page earns marks in the student's course."""
+        counts = self.step.id != PRETEST and self.step.is_on(self.tutor.course.marks.path)
+        return counts and self._study.is_enrolled
 
     @property
     def chart(self) -> RunPanel | None:
@@ -257,8 +267,7 @@ class LessonActions(ChartScreen, SavingScreen):
         self._update_status()
 
     def on_hint_wanted(self, message: HintWanted) -> None:
-        self._answers.hint(message.activity)
-        self._update_status()
+        self._hint(message.activity)
 
     def on_redraw_wanted(self, message: RedrawWanted) -> None:
         self._answers.redraw(message.activity)
@@ -266,9 +275,23 @@ class LessonActions(ChartScreen, SavingScreen):
 
     def action_hint(self) -> None:
         self._body.prefer("text")
-        if not self._answers.hint():
+        self._hint(self._answers.next_hint())
+
+    def _hint(self, activity: Activity | None) -> None:
+        """Show the next hint of an activity; where it costs marks, ask first."""
+        if activity is None or not self._study.hints_left(activity):
             self.notify("No more hints here.")
-        self._update_status()
+            return
+        if not self._is_marked or not (cost := hint_cost(self.tutor.course.marks)):
+            self._show_hint(activity)
+            return
+        question = confirm_hint(self._study.hints_shown(activity) + 1, len(activity.hints), cost)
+        self.app.push_screen(question, lambda yes: self._show_hint(activity) if yes else None)
+
+    def _show_hint(self, activity: Activity) -> None:
+        if not self.tutor.follow_enrolment():
+            self._answers.hint(activity)
+            self._update_status()
 
     def action_withdraw(self) -> None:
         self._body.prefer("text")

@@ -115,7 +115,7 @@ class Answers:
     def can(self, action: str) -> bool:
         """Return True if a key of the page has an effect on its questions."""
         next_of = {
-            "hint": self._next_hint,
+            "hint": self.next_hint,
             "withdraw": self._next_to_withdraw,
             "again": self._next_to_redraw,
         }
@@ -206,15 +206,20 @@ class Answers:
         if box is not None and text[:1].isdigit():
             box.start_typing(text)
 
-    def hint(self, of: Activity | None = None) -> bool:
-        """Show the next hint of `of` or of the activity at hand; return False if none is left."""
-        activity = of or self._next_hint()
-        if activity is None or not self._study.hints_left(activity):
-            return False
+    def hint(self, activity: Activity) -> None:
+        """Show the next hint of an activity."""
         self._study.hint(activity)
         self._page.box(activity).show_hints(self._study.hints_shown(activity), just_now=True)
         self._offer_hint(activity)
-        return True
+
+    def next_hint(self) -> Activity | None:
+        """Return the activity that key h helps with: the focused activity if due, or the first due."""
+        at_hand = self._page.active_box() or self._last_focused_box()
+        if at_hand is not None and self._study.is_due(at_hand.activity):
+            wanted: tuple[Activity, ...] = (at_hand.activity,)
+        else:
+            wanted = tuple(activity for activity in self._activities if self._study.is_due(activity))
+        return next((activity for activity in wanted if self._study.hints_left(activity)), None)
 
     def _offer_hint(self, activity: Activity) -> None:
         level = self._study.hints_shown(activity) + 1
@@ -233,15 +238,6 @@ class Answers:
             return at_hand
         due = [box for box in self._page.boxes if box.takes_digits and self._study.is_due(box.activity)]
         return next((box for box in due if self._page.shows(box)), due[0] if due else None)
-
-    def _next_hint(self) -> Activity | None:
-        """Return the activity that key h helps with: the focused activity if due, or the first due."""
-        at_hand = self._page.active_box() or self._last_focused_box()
-        if at_hand is not None and self._study.is_due(at_hand.activity):
-            wanted: tuple[Activity, ...] = (at_hand.activity,)
-        else:
-            wanted = tuple(activity for activity in self._activities if self._study.is_due(activity))
-        return next((activity for activity in wanted if self._study.hints_left(activity)), None)
 
     def _last_focused_box(self) -> ActivityBox[Activity] | None:
         if self._focused is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 
 from textual.content import Content
 
@@ -35,12 +36,15 @@ def title_lines(course: Course, progress: Mapping[str, Progress], own: CoursePat
             yield Content.styled(f"  {line}", "$text-muted")
 
 
-def enrolment_text(enrolment: Enrolment, marks: MarkScheme) -> str:
-    """Return who is enrolled in which course, until when, and which path counts."""
-    text = f"{enrolment.student}, in the course {enrolment.course}"
+def enrolment_text(enrolment: Enrolment | None, marks: MarkScheme) -> Content:
+    """Return who is enrolled, until when, which path counts, and the key for the rules."""
+    parts = [enrolment.student if enrolment else "Not enrolled"]
     if deadline := moment(marks.deadline):
-        text += f", until {deadline.astimezone():%-d %B %Y %H:%M %Z}"
-    return f"{text}; the essentials count" if marks.path == "essential" else text
+        verb = "was due" if deadline < datetime.now(UTC) else "due"
+        parts.append(f"{verb} {deadline.astimezone():%-d %b %Y %H:%M %Z}")
+    if marks.path == "essential":
+        parts.append("essentials count")
+    return Content.assemble(f"{' · '.join(parts)} · ", ("M", "bold"), " marks")
 
 
 def _sum(parts: Sequence[PathProgress]) -> PathProgress:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Generic, TypeVar, get_args
 
 from textual import on
@@ -96,6 +96,8 @@ class ActivityBox(Vertical, Generic[A]):
         """Number of the question, from 1; empty if the page has few."""
         self.recalled_page = ""
         """Reference to the page that the question is from, shown after an answer; set by the screen."""
+        self.rule = ""
+        """What the activity earns, and what costs marks; empty unless it is marked. Set by the screen."""
         self._hint = 0
         self._can_redraw = False
         """Whether the question can be asked again with other numbers."""
@@ -345,7 +347,16 @@ class ActivityBox(Vertical, Generic[A]):
                 again=again,
                 sureness=sureness,
                 is_stated=self.sureness is not None,
+                rules=() if self.is_locked else (self.rule, *self._shorter_rules),
             )
+
+    @property
+    def _shorter_rules(self) -> Iterator[str]:
+        """The rule without its last parts, for narrow lines."""
+        rule = self.rule
+        while "; " in rule:
+            rule = rule.rpartition("; ")[0]
+            yield rule
 
     def on_offers_chosen(self, event: Offers.Chosen) -> None:
         event.stop()

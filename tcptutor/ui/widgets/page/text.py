@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from rich.cells import cell_len
 from textual.content import Content
 from textual.message import Message
 from textual.style import Style
@@ -84,11 +85,21 @@ class Offers(Static):
 
     def __init__(self) -> None:
         super().__init__(classes="offers", markup=False)
+        self._offered, self._rules = Content(), tuple[str, ...]()
 
     def show(
-        self, answer: str, hint: str, again: str = "", sureness: str = "", is_stated: bool = False
+        self,
+        answer: str,
+        hint: str,
+        again: str = "",
+        sureness: str = "",
+        is_stated: bool = False,
+        rules: Sequence[str] = (),
     ) -> None:
-        """Show the offers that have a text; a sureness that the student stated stands out."""
+        """Show the offers that have a text, and the first of `rules` that fits their line.
+
+        A sureness that the student stated stands out.
+        """
         # The hint comes first: it stays in place when a click moves the focus and adds the other.
         offers = [("hint", hint), ("answer", answer), ("sureness", sureness), ("again", again)]
         parts = [
@@ -98,8 +109,18 @@ class Offers(Static):
             for offer, words in offers
             if words
         ]
-        self.update(Content("   ").join(parts))
+        self._offered, self._rules = Content("   ").join(parts), tuple(rules)
         self.display = bool(parts)
+        self._draw()
+
+    def on_resize(self) -> None:
+        if self._rules:
+            self._draw()
+
+    def _draw(self) -> None:
+        room = self.size.width - self._offered.cell_length - 3
+        rule = next((each for each in self._rules if cell_len(each) <= room), "")
+        self.update(self._offered + (f"   {rule}" if rule else ""))
 
     def action_offer(self, offer: str) -> None:
         self.post_message(self.Chosen(offer))
