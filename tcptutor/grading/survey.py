@@ -62,6 +62,8 @@ class PageRow(msgspec.Struct, frozen=True, kw_only=True):
     page: str
     title: str
     done: int
+    """Number of students who earned marks on the page."""
+    tried: int = 0
     """Number of students with any work on the page."""
     students: int
     mean: float
@@ -134,7 +136,7 @@ def survey(graded: Sequence[GradedFile], course: Course, missing: Sequence[str] 
     return Survey(
         title=course.title,
         students=tuple(_student(number, *each) for number, each in enumerate(found, 1)),
-        pages=tuple(page for page in _pages(course, counted) if page.done),
+        pages=tuple(page for page in _pages(course, counted) if page.tried),
         questions=tuple(question_rows(course, counted, by_activity)),
         predictions=tuple(_predictions(course, by_activity)),
         similar=tuple(similar_pairs([each for each in found if not each[1].refused])),
@@ -244,7 +246,8 @@ def _pages(course: Course, grades: Sequence[Grade]) -> Iterator[PageRow]:
             module=module.id,
             page=step.id,
             title=step.title,
-            done=sum(any(mark.outcome != "missing" for mark in marks) for marks in pages),
+            done=sum(any(mark.marks for mark in marks) for marks in pages),
+            tried=sum(any(mark.outcome != "missing" for mark in marks) for marks in pages),
             students=len(pages),
             mean=statistics.fmean(shares) if shares else 0.0,
         )

@@ -144,7 +144,7 @@ def _pages(found: Survey, place: _Place) -> TableView:
     return TableView(
         "pages",
         "Pages",
-        ("page", "done by", "mean", ""),
+        ("page", "earned marks", "mean", ""),
         (False, True, True, False),
         tuple(_page(row, place) for row in found.pages),
         tuple((row.title,) for row in found.pages),
