@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from tcptutor.base.errors import UsageError
+from tcptutor.base.printable import escaped
 from tcptutor.course.activities.choice import ChoiceQuestion
 from tcptutor.course.activities.predict import Predict, ShapePrediction
 from tcptutor.course.activity import Activity, Mark, MarkContext, Question
@@ -142,6 +144,28 @@ class Grade(msgspec.Struct, frozen=True, kw_only=True):
         return self.total / self.of if self.of else 0.0
 
 
+def printable(grade: Grade) -> Grade:
+    """Escape controls, newlines among them, in all that comes from the hand-in: it prints as one line."""
+    return replace(
+        grade,
+        student=escaped(grade.student),
+        course=escaped(grade.course),
+        made=escaped(grade.made),
+        refused=escaped(grade.refused),
+        remarks=tuple(map(_printable_remark, grade.remarks)),
+        marks=tuple(
+            replace(mark, reason=escaped(mark.reason), runs=tuple(map(escaped, mark.runs)))
+            for mark in grade.marks
+        ),
+        reports=tuple(replace(each, at=escaped(each.at), text=escaped(each.text)) for each in grade.reports),
+        samples={escaped(id): digest for id, digest in grade.samples.items()},
+    )
+
+
+def _printable_remark(remark: Remark) -> Remark:
+    return replace(remark, text=escaped(remark.text), for_student=escaped(remark.for_student))
+
+
 class GradedFile(NamedTuple):
     """A hand-in with its grade, or the reason why it has none."""
 
@@ -183,8 +207,8 @@ def given_answers(
             posed = activity.with_numbers(draw)
             mark = posed.mark(answer, context)
         yield GivenAnswer(
-            at=given.at,
-            text=posed.in_words(answer[:_MOST_CHARACTERS] if isinstance(answer, str) else answer),
+            at=escaped(given.at),
+            text=posed.in_words(escaped(answer[:_MOST_CHARACTERS]) if isinstance(answer, str) else answer),
             numbers=_shown_numbers(posed, answer, order_at(given.serial)),
             correct=mark.correct,
             feedback=without_links(mark.feedback) if mark.correct is False else "",

@@ -33,7 +33,7 @@ from tcptutor.grading.evidence.ownership import Ownership
 from tcptutor.grading.evidence.pace import answer_seconds
 from tcptutor.grading.evidence.timeline import PageTimeline, TimedResponse, TimedRun, Timeline, timeline
 from tcptutor.grading.evidence.trail import event_trail
-from tcptutor.grading.grade import ActivityMark, Grade, Outcome, ReportedLine, given_answers
+from tcptutor.grading.grade import ActivityMark, Grade, Outcome, ReportedLine, given_answers, printable
 from tcptutor.journal.texts import LONGEST_REPORT
 from tcptutor.run import Run
 
@@ -67,7 +67,7 @@ def grade_hand_in(
     ]
     # Before enrolling, all students have the same seeds, and the lab then makes equal runs.
     own = {run.id for page in line.pages.values() for run in page.runs if line.enrolled_at(run.begun)}
-    return Grade(
+    grade = Grade(
         student=enrolment.student if enrolment else "",
         course=enrolment.course if enrolment else "",
         title=course.title,
@@ -80,6 +80,7 @@ def grade_hand_in(
         samples={id: digest for id, digest in checks.samples.items() if id in own},
         trail=event_trail(hand_in.events),
     )
+    return printable(grade)
 
 
 _MOST_REPORTS = 20
