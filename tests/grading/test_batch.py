@@ -111,31 +111,32 @@ def test_no_worker_outlives_a_grading_that_was_killed(number: signal.Signals, fo
         workers: list[int] = []
         while len(workers) < 2 and deadline.left:
             workers = _workers(grading.pid)
+        started = _workers(grading.pid, b"")
         grading.send_signal(number)
         grading.wait(timeout=patience.seconds(30))
     assert len(workers) == 2
     deadline = patience.Deadline(20)
-    while any(_is_alive(pid) for pid in workers) and deadline.left:
+    while any(_is_alive(pid) for pid in started) and deadline.left:
         time.sleep(0.05)
-    assert [pid for pid in workers if _is_alive(pid)] == []
+    assert [pid for pid in started if _is_alive(pid)] == []
 
 
 def _is_alive(pid: int) -> bool:
-    """Whether the worker is still at work; a zombie is not, nor another process of its number."""
+    """Whether the process is still at work; a zombie is not, nor another process of its number."""
     try:
-        return b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        return any(each in Path(f"/proc/{pid}/cmdline").read_bytes() for each in (b"spawn_main", b"tracker"))
     except (FileNotFoundError, ProcessLookupError):
         return False
 
 
-def _workers(of: int | None = None) -> list[int]:
-    """Those that grade, for that process or ours; Python has another child beside them."""
+def _workers(of: int | None = None, kind: bytes = b"spawn_main") -> list[int]:
+    """Those that grade, for that process or ours; Python has another child beside them, a tracker of resources."""
     found = []
     for task in Path(f"/proc/{of or os.getpid()}/task").iterdir():
         # A thread, or a child, may end while it is looked at.
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             for pid in (task / "children").read_text().split():
-                if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                if kind in Path(f"/proc/{pid}/cmdline").read_bytes():
                     found.append(int(pid))
     return found
 
