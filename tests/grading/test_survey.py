@@ -73,6 +73,22 @@ def test_pages_tell_who_did_them_and_how_well(found: Survey) -> None:
     assert found.pages[0].mean == pytest.approx((2 * 1 + 3 * 0.25 + 5 * 0.5) / 10)
 
 
+def test_a_page_is_done_by_those_who_earned_marks_on_it(tmp_path: Path) -> None:
+    """A goal that the kernel never held is refused; a wrong answer is work without marks."""
+
+    def tries(one: Student) -> None:
+        one.works(0.01)
+        one.answer(1, "which", (1,))
+        one.answer(2, "predict", "2 Mbit/s")
+
+    files = [
+        handed_in(name, tmp_path / name, tries).rename(tmp_path / name / f"{name}.x") for name in NAMES[:3]
+    ]
+    asked = GradingBasis(LESSONS, KEY.code)
+    pages = {row.page: (row.done, row.tried) for row in survey(graded(files, asked), asked.course).pages}
+    assert pages == {"asked": (0, 3), "ran": (3, 3), "by-hand": (0, 3)}
+
+
 def test_wrong_answers_are_counted_with_their_misconception(found: Survey) -> None:
     which, how_much = found.questions[:2]
     assert (which.activity, which.answered, which.right_first) == ("which", 10, 7)
