@@ -1,7 +1,7 @@
 """Events that two hand-ins share: of different students, one copied from the other.
 
-Hand-ins of one student have to continue each other. If each of two has events that the other lacks, the student worked
-on with an earlier copy of the journal.
+Hand-ins of one student have to continue each other. If two begin alike and each has events that the other lacks, the
+student worked on with an earlier copy of the journal.
 """
 
 from __future__ import annotations
@@ -127,14 +127,20 @@ def _copies(
 
 
 def _forks(each: GradedFile, graded: Sequence[GradedFile]) -> Iterator[Remark]:
-    """Yield a remark per hand-in of the same student that this one replaces but does not continue."""
-    for other in graded:
-        if other.superseded_by != each.file or other.grade is None or each.grade is None:
-            continue
-        here, there = set(each.grade.trail.events), set(other.grade.trail.events)
-        missing = len(there - here)
-        if missing and here - there and len(here & there) >= _LEAST_SHARED:
-            events = "event is" if missing == 1 else "events are"
+    """Yield a remark per hand-in of the student that has the same begin as the longest one, and another end."""
+    if each.superseded_by:
+        return
+    own = [other for other in graded if other.superseded_by == each.file]
+    if len(each.sources) < 2:  # not joined from the others
+        own.append(each)
+    trails = [(other, set(other.grade.trail.events)) for other in own if other.grade is not None]
+    trails.sort(key=lambda found: -len(found[1]))
+    for other, events in trails[1:]:
+        longest, most = trails[0]
+        missing = len(events - most)
+        if missing and len(events & most) >= _LEAST_SHARED:
+            lost = "1 event is" if missing == 1 else f"{missing} events are"
             yield decide(
-                f"it does not continue the hand-in of {other.grade.made[:10]}: {missing} {events} only in {other.file}"
+                "two of the student's hand-ins have one begin and two ends:"
+                f" {lost} in {other.file} and not in {longest.file}"
             )

@@ -45,10 +45,8 @@ def folder(tmp_path: Path) -> Path:
     return hand_ins
 
 
-def _graded(kind: str, folder: Path, *more: str) -> str:
-    done = tcptutor(
-        "grade", folder, "--key", KEY.code, "--lessons", LESSONS, "-j", "1", "--format", kind, *more
-    )
+def _graded(kind: str, folder: Path) -> str:
+    done = tcptutor("grade", folder, "--key", KEY.code, "--lessons", LESSONS, "-j", "1", "--format", kind)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -99,7 +97,7 @@ def test_a_copied_journal_that_is_chained_anew_is_found(folder: Path, tmp_path: 
     assert any(" events are also in 3 other hand-ins" in text for text in remarks["mallory"])
 
 
-def test_a_journal_that_was_put_back_does_not_continue_the_first_hand_in(tmp_path: Path) -> None:
+def test_a_journal_that_was_put_back_has_one_begin_and_two_ends(tmp_path: Path) -> None:
     hand_ins = tmp_path / "class"
     hand_ins.mkdir()
     place = tmp_path / "ada"
@@ -114,10 +112,8 @@ def test_a_journal_that_was_put_back_does_not_continue_the_first_hand_in(tmp_pat
         shutil.copy(tmp_path / "kept.db", place / "journal.db")
     found = json.loads(_graded("json", hand_ins))["hand_ins"]
     (counted,) = (each for each in found if not each["instead"])
-    (other,) = (each["file"] for each in found if each["instead"])
     (remark,) = (each for each in counted["remarks"] if each["level"] == "decide")
-    assert remark["text"].startswith("it does not continue the hand-in of 20")
-    assert remark["text"].endswith(f": 2 events are only in {other}")
+    assert "have one begin and two ends" in remark["text"]
 
 
 def test_a_later_hand_in_continues_an_earlier_one(tmp_path: Path) -> None:
