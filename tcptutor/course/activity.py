@@ -7,6 +7,7 @@ a page's record whether it is done. It stores no progress: `PageRecord` holds th
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from enum import IntEnum
 from typing import ClassVar, NamedTuple, TypeAlias
@@ -92,6 +93,10 @@ class Reference(NamedTuple):
     empty: Given
 
 
+class EntryRemoved(UsageError):
+    """A response names an entry that the page no longer has."""
+
+
 class ActivityTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Table of a page's front matter, as written in the lesson file.
 
@@ -126,6 +131,8 @@ class Activity(ActivityTable, frozen=True, kw_only=True):
 
     locked: ClassVar[bool] = False
     """True if only the first response counts, as for a prediction."""
+    entry_name: ClassVar[str] = "choice"
+    """Word for a listed entry."""
     against_run: ClassVar[bool] = False
     """True if it is marked against the student's own run, so that a later run may change the mark."""
 
@@ -154,16 +161,38 @@ class Activity(ActivityTable, frozen=True, kw_only=True):
 
     @property
     def listed(self) -> tuple[str, ...]:
-        """Texts of the choices, drawings or events that a response lists, in the order of the lesson file."""
+        """Texts of the entries that a response lists, such as choices or events, in the order of the lesson file."""
         return ()
+
+    @property
+    def entry_ids(self) -> tuple[str, ...]:
+        """Ids of the listed entries, by which a response names them; digests of their texts unless they have ids."""
+        return tuple(map(text_id, self.listed))
+
+    def entry_indexes(self, given: Given, wanted: str) -> tuple[int, ...]:
+        """Return the places of a response's entries in the lesson file, from 0.
+
+        Args:
+            given: The response.
+            wanted: What the activity asks for, for the message about a typed text.
+
+        Raises:
+            EntryRemoved: The page no longer has one of them.
+            UsageError: The response is a text.
+        """
+        if isinstance(given, str):
+            raise UsageError(f"this question asks for {wanted}: choose with Space or the number keys")
+        places = {id: index for index, id in enumerate(self.entry_ids)}
+        if not places.keys() >= set(given):
+            raise EntryRemoved(f"the page no longer has this {self.entry_name}")
+        return tuple(places[id] for id in given)
 
     def in_words(self, given: Given) -> str:
         """Return a response in words: the typed text, or the listed texts."""
         if isinstance(given, str):
             return given
-        return "; ".join(
-            self.listed[index] if 0 <= index < len(self.listed) else str(index + 1) for index in given
-        )
+        texts = dict(zip(self.entry_ids, self.listed, strict=True))
+        return "; ".join(texts.get(id, f"(a {self.entry_name} that the page no longer has)") for id in given)
 
     def draw_numbers(self, seed: str) -> dict[str, str]:  # noqa: ARG002  # for questions with draws
         """Draw numbers for a question; the same seed gives the same numbers.
@@ -291,15 +320,9 @@ def entry_problems(key: str, entries: tuple[tuple[str, str], ...]) -> Iterator[P
             yield f"{key}[{number}].feedback", "needs a sentence on why it is right or wrong"
 
 
-def chosen_indexes(given: Given, wanted: str) -> tuple[int, ...]:
-    """Return the chosen entries of a response.
-
-    Raises:
-        UsageError: The response is a text.
-    """
-    if isinstance(given, str):
-        raise UsageError(f"this question asks for {wanted}: choose with Space or the number keys")
-    return given
+def text_id(text: str) -> str:
+    """Return the id of a listed entry that has none of its own: a digest of its text, whatever its white space."""
+    return hashlib.sha256(" ".join(text.split()).encode()).hexdigest()[:12]
 
 
 def typed_text(given: Given, example: str) -> str:

@@ -10,8 +10,8 @@ import msgspec
 
 from tcptutor.course.personal import SEEDS
 
-Given: TypeAlias = str | tuple[int, ...]
-"""Response as stored: the typed text, or the chosen indexes from 0."""
+Given: TypeAlias = str | tuple[str, ...]
+"""Response as stored: the typed text, or the ids of the chosen entries, whatever their place on the page."""
 
 
 Sureness: TypeAlias = Literal["guessing", "fairly", "sure"]

@@ -39,6 +39,8 @@ class GivenAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """Wall-clock time of the student's computer, ISO 8601 with zone."""
     text: str
     """The chosen texts of the lesson, or the typed text."""
+    chosen: tuple[str, ...] = ()
+    """Ids of the chosen entries; empty for a typed answer."""
     numbers: tuple[int, ...] = ()
     """Numbers of the chosen entries on the student's page, from 1; empty for other answers."""
     correct: bool | None
@@ -53,6 +55,11 @@ class GivenAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """True for a question with the student's own numbers."""
     asked: str = ""
     """The question with these numbers; empty where all students have the same."""
+
+    @property
+    def identity(self) -> str:
+        """Equal for equal answers, also where different versions of the lesson word a choice differently."""
+        return "; ".join(self.chosen) or self.text
 
 
 class ActivityMark(msgspec.Struct, frozen=True, kw_only=True):
@@ -209,6 +216,7 @@ def given_answers(
         yield GivenAnswer(
             at=escaped(given.at),
             text=posed.in_words(escaped(answer[:_MOST_CHARACTERS]) if isinstance(answer, str) else answer),
+            chosen=() if isinstance(answer, str) else answer,
             numbers=_shown_numbers(posed, answer, order_at(given.serial)),
             correct=mark.correct,
             feedback=without_links(mark.feedback) if mark.correct is False else "",
@@ -222,4 +230,5 @@ def given_answers(
 def _shown_numbers(activity: Activity, given: Given, order: tuple[int, ...]) -> tuple[int, ...]:
     if isinstance(given, str) or not isinstance(activity, ChoiceQuestion | ShapePrediction):
         return ()
-    return tuple(sorted(order.index(index) + 1 for index in given if index in order))
+    places = {id: order.index(index) + 1 for index, id in enumerate(activity.entry_ids)}
+    return tuple(sorted(places[id] for id in given if id in places))

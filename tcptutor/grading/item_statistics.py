@@ -150,12 +150,12 @@ def _row(
 
 def _answer_counts(question: Question, first: Sequence[GivenAnswer]) -> Iterator[AnswerCount]:
     if isinstance(question, ChoiceQuestion):
-        for choice in question.choices:
+        for id, choice in zip(question.entry_ids, question.choices, strict=True):
             yield AnswerCount(
                 text=choice.text,
                 right=choice.correct,
                 feedback=without_links(choice.feedback),
-                students=sum(f"; {choice.text}; " in f"; {each.text}; " for each in first),
+                students=sum(id in each.chosen for each in first),
             )
         return
     if right := sum(bool(each.correct) for each in first):

@@ -14,7 +14,7 @@ from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activities.predict import Predict, ShapePrediction
 from tcptutor.course.activities.run import RunActivity, SweepActivity
 from tcptutor.course.activities.shell import ShellActivity
-from tcptutor.course.activity import Activity, MarkContext, Question
+from tcptutor.course.activity import Activity, EntryRemoved, MarkContext, Question
 from tcptutor.course.experiments import same_settings
 from tcptutor.course.marks import MarkScheme
 from tcptutor.course.measures import MeasuredCurve
@@ -107,6 +107,13 @@ class _Finding(NamedTuple):
     """Runs that other runs make up for in part: a sweep's."""
     at: str = ""
     """When the work was done; empty where nothing counts."""
+
+
+def _unmarkable(found: _Finding, error: UsageError) -> _Finding:
+    """Return the finding for an answer that cannot be marked; a choice that the page has lost costs no marks."""
+    if isinstance(error, EntryRemoved):
+        return found._replace(outcome="inconclusive", reason=str(error))
+    return found._replace(outcome="none", reason=f"it cannot be marked: {error}")
 
 
 _MISSING = _Finding("missing", reason="nothing was done")
@@ -349,7 +356,7 @@ class _PageMarker:
         try:
             correct = question.with_numbers(given.response.draw).mark(given.response.answer, context).correct
         except UsageError as error:
-            return found._replace(reason=f"it cannot be marked: {error}"), None
+            return _unmarkable(found, error), None
         if correct:
             return found._replace(outcome="full"), True
         if correct is not None:
@@ -419,7 +426,7 @@ class _PageMarker:
         try:
             activity.mark(first.response.answer)
         except UsageError as error:
-            return _Finding("none", reason=f"it cannot be marked: {error}", events=events)
+            return _unmarkable(_Finding("none", events=events), error)
         return self._score_response(activity, first, _Finding("full", events=events))
 
     # Runs

@@ -76,7 +76,7 @@ class _Student:
             if (when := moment(first.at)) is not None:
                 self.at[question] = when.timestamp()
             if first.correct is False and not first.drawn:
-                self.wrong[question] = first.text
+                self.wrong[question] = first.identity
 
 
 def similar_pairs(graded: Sequence[tuple[str, Grade]]) -> Iterator[SimilarPair]:

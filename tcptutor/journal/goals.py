@@ -77,7 +77,8 @@ class WatchedGoals:
             self._watch.take(event, conducted.run)
         if self.board.done and not self._recorded:
             self._recorded = True
-            self._record(self._shell, self.board.reached, self._log.record_reached(self.board.reached))
+            reached = self.board.reached_ids
+            self._record(self._shell, reached, self._log.record_reached(reached))
             remove_session(*self._page)
         elif not self._recorded and self._watch.latched_goals != self._saved_ids:
             self._saved_ids = self._watch.latched_goals

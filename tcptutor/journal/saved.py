@@ -15,8 +15,8 @@ from tcptutor.base.errors import JournalError, TutorError, UsageError
 from tcptutor.base.printable import is_printable
 from tcptutor.journal.saved_file import FORMAT, MOST_BYTES, read_or_set_aside, write
 
-Draft: TypeAlias = str | list[int] | dict[str, str]
-"""A typed text, the indexes of chosen entries, or the values of knobs by their names."""
+Draft: TypeAlias = str | list[str] | dict[str, str]
+"""A typed text, the ids of chosen entries, or the values of knobs by their names."""
 
 LONGEST = 1000
 """Characters of the longest text that is saved."""
@@ -87,7 +87,7 @@ def _is_sound_draft(draft: Draft) -> bool:
         case dict():
             texts = [*draft, *draft.values()]
         case _:
-            texts = []
+            texts = draft
     return bool(draft) and all(len(text) <= LONGEST and is_printable(text) for text in texts)
 
 

@@ -44,7 +44,7 @@ class Machine:
     def answers(self, step: str) -> None:
         with self.journal() as journal:
             journal.visit("m", step)
-            journal.respond("m", step, "q", Response((0,), True))
+            journal.respond("m", step, "q", Response(("0",), True))
 
     def runs(self, id: str) -> Path:
         """A run of its own is on the disk; give its file."""

@@ -93,7 +93,7 @@ def test_it_is_done_when_it_was_done(activity: Activity, step: Step) -> None:
 def test_a_response_of_the_wrong_kind_is_no_attempt(activity: Activity, step: Step) -> None:
     run = context(step)
     if activity.stage is not Stage.RUN:
-        wrong = (0,) if isinstance(activity.reference(run).right, str) else "1 Mbit/s"
+        wrong = ("gone",) if isinstance(activity.reference(run).right, str) else "1 Mbit/s"
         with pytest.raises(UsageError):
             activity.mark(wrong, run)
 
@@ -150,7 +150,7 @@ WRONG = {
     "an event without feedback": (
         'feedback = "Nothing can',
         'note = "',
-        ["question[1].event[1].note", "text, feedback"],
+        ["question[1].event[1].note", "text, id, feedback"],
     ),
     "an instant without unit": ('"slow-start-end"', '"cwnd-at"\nat = "5"', ["question[2].at", "no unit"]),
     "an id twice": ('id = "seen"', 'id = "recovery"', ["question[4].id", "another question"]),

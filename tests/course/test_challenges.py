@@ -102,7 +102,7 @@ def test_a_run_is_marked_by_its_own_knobs() -> None:
     with pytest.raises(UsageError, match="press r to run it"):
         challenge.mark("", MarkContext())
     with pytest.raises(UsageError):
-        challenge.mark((1,), MarkContext(run=solved))
+        challenge.mark(("a",), MarkContext(run=solved))
 
 
 def test_a_run_that_the_lab_doubts_does_not_count() -> None:

@@ -44,8 +44,8 @@ def done(of: Example, given: Given) -> bool:
 
 
 def test_a_solved_one_is_done_when_all_steps_are_shown() -> None:
-    assert [done(SOLVED, (number,)) for number in (1, 2, 3)] == [False, False, True]
-    for wrong in ((), (0,), (4,), (1, 2), "1"):
+    assert [done(SOLVED, (id,)) for id in SOLVED.entry_ids] == [False, False, True]
+    for wrong in ((), ("gone",), SOLVED.entry_ids[:2], "1"):
         with pytest.raises(UsageError):
             SOLVED.mark(wrong)
 

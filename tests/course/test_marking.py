@@ -12,6 +12,7 @@ from tcptutor.course import load
 from tcptutor.course.activities.choice import Alternative, ChoiceQuestion, MultipleChoice, SingleChoice
 from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activity import Question
+from tests.chosen import chosen
 from tests.each import each
 
 QUESTIONS = [
@@ -60,29 +61,29 @@ def test_every_shipped_question_takes_its_own_solution(question: Question) -> No
 @each("question", CHOICES, ids=lambda question: question.id)
 def test_every_wrong_choice_is_told_why(question: ChoiceQuestion) -> None:
     for index, choice in enumerate(question.choices):
-        result = question.mark((index,))
+        result = question.mark(chosen(question, index))
         if not choice.correct:
             assert (result.correct, result.feedback.split("\n")[0]) == (False, choice.feedback)
 
 
 def test_a_single_choice() -> None:
-    assert SINGLE.mark((1,)).feedback == "Yes, b."
-    assert not SINGLE.mark((0,)).correct
+    assert SINGLE.mark(chosen(SINGLE, 1)).feedback == "Yes, b."
+    assert not SINGLE.mark(chosen(SINGLE, 0)).correct
 
 
 def test_multiple_tells_what_is_wrong_first_and_how_many_are_missing() -> None:
-    assert MULTIPLE.mark((1, 0)).correct
-    part = MULTIPLE.mark((0,))
+    assert MULTIPLE.mark(chosen(MULTIPLE, 1, 0)).correct
+    part = MULTIPLE.mark(chosen(MULTIPLE, 0))
     assert (part.correct, part.feedback) == (
         False,
         "What you chose is right, but 1 right answer is still missing.",
     )
-    mixed = MULTIPLE.mark((0, 1, 2))
+    mixed = MULTIPLE.mark(chosen(MULTIPLE, 0, 1, 2))
     assert (mixed.correct, mixed.feedback) == (False, "Not c.")
 
 
-@pytest.mark.parametrize("answer", [(), (0, 1), (7,), (-1,), "b"])
-def test_a_choice_that_cannot_be_marked_is_no_attempt(answer: tuple[int, ...] | str) -> None:
+@pytest.mark.parametrize("answer", [(), SINGLE.entry_ids[:2], ("gone",), "b"])
+def test_a_choice_that_cannot_be_marked_is_no_attempt(answer: tuple[str, ...] | str) -> None:
     with pytest.raises(UsageError):
         SINGLE.mark(answer)
 
@@ -122,7 +123,7 @@ def test_a_wrong_number_is_told_the_likely_slip(answer: str, said: str) -> None:
 
 def test_a_choice_for_a_numeric_question_is_no_attempt() -> None:
     with pytest.raises(UsageError, match="42 Mbit/s"):
-        numeric().mark((0,))
+        numeric().mark(("b",))
 
 
 kinds = st.sampled_from(["rate", "time", "ratio", "size"])

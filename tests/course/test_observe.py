@@ -18,6 +18,7 @@ from tcptutor.course.outline import pages
 from tcptutor.course.page_record import ActivityRecord, PageRecord, Response
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
+from tests.chosen import chosen
 
 from .conftest import EXAMPLES, Edit, only, page, whole_run
 
@@ -44,7 +45,7 @@ LOSSY = MarkContext(run=whole_run())
 
 def test_the_run_decides_and_the_feedback_names_its_figures() -> None:
     asked = observe((NOTHING,), (MANY,), (MANY, FAST))
-    wrong, right, half = (asked.mark((index,), LOSSY) for index in range(3))
+    wrong, right, half = (asked.mark(chosen(asked, index), LOSSY) for index in range(3))
     assert (wrong.correct, right.correct, half.correct) == (False, True, False)
     assert wrong.feedback == "Look at sign 1."
     flows = LOSSY.run.flows if LOSSY.run else []
@@ -53,7 +54,8 @@ def test_the_run_decides_and_the_feedback_names_its_figures() -> None:
 
 def test_a_figure_of_a_part_of_the_run_is_named_with_its_flow_and_time() -> None:
     early = RunCondition(quantity="losses", value="0", flow=1, start="1 s", end="2 s")
-    assert "for flow 1 from 1 s until 2 s" in observe((early,), (MANY,)).mark((0,), LOSSY).evidence
+    asked = observe((early,), (MANY,))
+    assert "for flow 1 from 1 s until 2 s" in asked.mark(chosen(asked, 0), LOSSY).evidence
 
 
 def test_what_did_not_happen_holds_for_no_choice_and_is_said() -> None:
@@ -62,7 +64,8 @@ def test_what_did_not_happen_holds_for_no_choice_and_is_said() -> None:
         | {"samples": whole_run().samples[:3]}
     )
     lost = RunCondition(quantity="first-loss", relation="below", value="5 s")
-    mark = observe((lost,), (FAST,)).mark((0,), MarkContext(run=calm))
+    asked = observe((lost,), (FAST,))
+    mark = asked.mark(chosen(asked, 0), MarkContext(run=calm))
     assert mark.correct is None
     assert "no loss event, " in mark.evidence
 
@@ -71,8 +74,8 @@ def test_an_empty_response_skips_and_a_run_has_to_be_there() -> None:
     asked = observe((NOTHING,), (MANY,))
     assert asked.mark(()).correct is None
     with pytest.raises(UsageError, match="press r"):
-        asked.mark((0,))
-    for answer, done in (((), False), ((0,), True)):
+        asked.mark(chosen(asked, 0))
+    for answer, done in (((), False), (chosen(asked, 0), True)):
         record = ActivityRecord().with_response(Response(answer, None))
         assert asked.is_done(PageRecord(visited=True, activities={"seen": record})) == done
 
@@ -83,10 +86,13 @@ def test_a_sweep_is_marked_by_its_points(measured: list[float]) -> None:
     assert CURVE.sweep is not None
     context = MarkContext(curve=CURVE.sweep.curve([(each,) for each in measured]))
     right = 0 if measured[3] < 2e6 else 2
-    assert [asked.mark((index,), context).correct for index in range(3)] == [
+    assert [asked.mark(chosen(asked, index), context).correct for index in range(3)] == [
         index == right for index in range(3)
     ]
-    assert "at window 20 kB, a throughput of 1 Mbit/s at window 5 kB" in asked.mark((0,), context).evidence
+    assert (
+        "at window 20 kB, a throughput of 1 Mbit/s at window 5 kB"
+        in asked.mark(chosen(asked, 0), context).evidence
+    )
 
 
 def test_every_observation_of_the_course_has_its_recording_in_each_variant() -> None:
@@ -152,7 +158,8 @@ def test_a_choice_is_right_by_its_conditions_alone() -> None:
     ratio = RunCondition(
         quantity="max-rtt", relation="above", value="1", ratio_to=Denominator(quantity="min-rtt")
     )
-    assert observe((ratio,), (NOTHING,)).mark((0,), LOSSY).correct
+    asked = observe((ratio,), (NOTHING,))
+    assert asked.mark(chosen(asked, 0), LOSSY).correct
     never = Observation(text="Always", feedback="It says so here.", correct=True, when=(MANY,))
     problem = Observe(id="q", prompt="?", choices=(never, never)).contradiction()
     assert problem is not None

@@ -11,6 +11,7 @@ from tcptutor.course import load
 from tcptutor.course.activities.sender_question import SenderMove, SenderQuestion
 from tcptutor.course.activity import NO_RUN, MarkContext
 from tcptutor.run import AckTable, Run
+from tests.chosen import chosen
 
 ASKED = [
     (module.id, step, question)
@@ -55,9 +56,9 @@ def run_of(page: str) -> Run:
 def test_what_the_kernel_did_is_right(page: str, event: str, right: int) -> None:
     asked, context = question(event, *MOVES), MarkContext(run=run_of(page))
     assert asked.outcome(context).holding == (right,)
-    marks = [asked.mark((index,), context).correct for index in range(len(MOVES))]
+    marks = [asked.mark(chosen(asked, index), context).correct for index in range(len(MOVES))]
     assert [index for index, correct in enumerate(marks) if correct] == [right]
-    assert "RFC" in asked.mark((0,), context).evidence
+    assert "RFC" in asked.mark(chosen(asked, 0), context).evidence
 
 
 def test_the_instant_lies_before_the_response_and_after_the_time_asked_for() -> None:
@@ -69,7 +70,7 @@ def test_the_instant_lies_before_the_response_and_after_the_time_asked_for() -> 
 
 def test_without_such_an_event_no_answer_is_wrong() -> None:
     asked, context = question("timeout", *MOVES), MarkContext(run=run_of("slow-start"))
-    mark = asked.mark((0,), context)
+    mark = asked.mark(chosen(asked, 0), context)
     assert mark.correct is None
     assert "no such event" in mark.evidence
 
@@ -77,9 +78,9 @@ def test_without_such_an_event_no_answer_is_wrong() -> None:
 def test_a_run_without_a_trace_and_no_run_at_all() -> None:
     asked = question("loss", *MOVES)
     blank = changed(run_of("slow-start"), acks=AckTable([]))
-    assert asked.mark((0,), MarkContext(run=blank)).correct is None
+    assert asked.mark(chosen(asked, 0), MarkContext(run=blank)).correct is None
     with pytest.raises(UsageError, match="press r"):
-        asked.mark((0,), NO_RUN)
+        asked.mark(chosen(asked, 0), NO_RUN)
 
 
 def test_authors_are_told_what_the_run_cannot_decide() -> None:

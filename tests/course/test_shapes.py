@@ -10,6 +10,7 @@ import pytest
 from tcptutor.base.errors import UsageError
 from tcptutor.course.activities.predict import Predict, ShapePrediction
 from tcptutor.course.activity import Activity, MarkContext
+from tests.chosen import chosen
 
 from .conftest import whole_run
 
@@ -56,9 +57,12 @@ def test_a_prediction_with_shapes_is_one_of_them() -> None:
 def test_it_is_told_nothing_before_the_run_and_its_own_feedback_after_it() -> None:
     shapes = made(table())
     for number in range(3):
-        assert shapes.mark((number,)).feedback == ""
-    assert shapes.mark((0,), RUN).feedback == "That is the shape. One segment each RTT, then a loss."
-    wrong = shapes.mark((1,), RUN)
+        assert shapes.mark(chosen(shapes, number)).feedback == ""
+    assert (
+        shapes.mark(chosen(shapes, 0), RUN).feedback
+        == "That is the shape. One segment each RTT, then a loss."
+    )
+    wrong = shapes.mark(chosen(shapes, 1), RUN)
     assert (
         wrong.feedback
         == "Nothing tells the sender to stay. The right drawing is this: It climbs slowly and falls by half."

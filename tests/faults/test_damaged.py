@@ -31,7 +31,7 @@ def journal_file(without_state: Path) -> Path:
     path = without_state / "tcptutor" / "journal.db"
     journal = Journal.open(path)
     for number in range(EVENTS - 1):
-        journal.respond("m", "s", "q" * 300, Response((number,), False))
+        journal.respond("m", "s", "q" * 300, Response((f"{number}",), False))
     journal.visit("m", "s")
     journal.close()
     return path

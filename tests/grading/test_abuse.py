@@ -14,6 +14,7 @@ import msgspec
 import pytest
 
 from tcptutor.course import personal
+from tcptutor.course.activity import text_id
 from tcptutor.course.page_record import Response
 from tcptutor.grading.evidence.hand_in import HandInManifest, open_hand_in, write_hand_in
 from tcptutor.grading.evidence.timeline import timeline
@@ -350,7 +351,7 @@ def test_a_challenge_that_calls_itself_reached_is_judged_anew(tmp_path: Path) ->
 def test_an_event_that_was_edited_ends_what_counts(forger: Forger) -> None:
     place = next(at for at, stored in enumerate(forger.stored) if b'"which"' in stored.data)
     forger.stored[place] = forger.stored[place]._replace(
-        data=forger.stored[place].data.replace(b"[0]", b"[1]")
+        data=forger.stored[place].data.replace(text_id("cwnd").encode(), text_id("RTT").encode())
     )
     found = _grade(forger.file(stored=forger.stored))
     assert found.total == 0
@@ -368,7 +369,7 @@ def test_a_wrong_answer_that_calls_itself_right_is_marked_as_wrong(forger: Forge
     def lie(event: JournalEvent) -> JournalEvent:
         if isinstance(event, Responded) and event.activity == "which":
             return msgspec.structs.replace(
-                event, response=msgspec.structs.replace(event.response, answer=(1,))
+                event, response=msgspec.structs.replace(event.response, answer=(text_id("RTT"),))
             )
         return event
 

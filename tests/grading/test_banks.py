@@ -49,6 +49,7 @@ from tcptutor.grading.banks.pages import RecordedPages
 from tcptutor.grading.banks.qti import write_qti
 from tcptutor.grading.evidence.keys import new_key, write_key
 from tcptutor.run import load as load_run
+from tests.chosen import chosen
 from tests.command import here
 from tests.grading import gift_reader, qti_reader
 from tests.grading.gift_reader import GiftQuestion
@@ -514,7 +515,7 @@ def test_choices_are_marked_as_the_course_marks_them() -> None:
         tried += [right, set(range(len(ids)))] if question.several else []
         for given in tried:
             outcome = qti_reader.answered(back, {"response1": {ids[at] for at in given}})
-            marked = question.mark(tuple(listed[at] for at in given))
+            marked = question.mark(chosen(question, *(listed[at] for at in given)))
             assert (outcome.score == 100) == marked.correct, item.id
             for at in given:
                 assert f"<p>{item.answers.choices[at].feedback}</p>" in outcome.told

@@ -18,6 +18,7 @@ import msgspec
 import pytest
 
 from tcptutor.base import places
+from tcptutor.course.activity import text_id
 from tcptutor.grading.evidence.hand_in import open_hand_in, write_hand_in
 from tcptutor.journal.events import Enrolled, JournalEvent, Responded, chain, decode
 from tests.command import here as tcptutor
@@ -141,7 +142,7 @@ def leave_wrong_attempts_out(work: Path, class_: Path) -> None:
         one.answer(1, "which", (0,))
 
     def forget(event: JournalEvent) -> list[JournalEvent]:
-        return [] if isinstance(event, Responded) and event.response.answer == (1,) else [event]
+        return [] if isinstance(event, Responded) and event.response.answer == (text_id("RTT"),) else [event]
 
     _forged(handed_in("mallory", work / "mallory", do), forget, class_ / "mallory.tcphandin")
 

@@ -16,6 +16,7 @@ from tcptutor.grading.grade import ActivityMark, Grade
 from tcptutor.grading.marking import grade_hand_in
 from tcptutor.journal.events import Hinted, Responded, decode
 from tcptutor.run import Fidelity, load
+from tests.chosen import chosen
 from tests.grading.evidence.student import KEY, RUNS, Student, course, handed_in
 
 
@@ -193,7 +194,7 @@ def test_how_sure_a_student_was_is_handed_in_and_costs_nothing(tmp_path: Path) -
     def do(one: Student) -> None:
         study = one.page(1)
         asked = study.step.activities[0]
-        study.respond(asked, (1,), "sure")
+        study.respond(asked, chosen(asked, 1), "sure")
         study.respond(asked, asked.reference().right or (), "guessing")
 
     mark = _mark(_grade(handed_in("ada", tmp_path, do)), "which")
@@ -206,7 +207,7 @@ def test_reviews_cost_no_marks(tmp_path: Path) -> None:
         one.answer(1, "which")
         asked = one.page(1).step
         for at in range(3):
-            response = Response((1,), correct=False, sureness="sure")
+            response = Response(chosen(asked.activities[0], 1), correct=False, sureness="sure")
             one.journal.review(one.module.id, asked.id, "which", response, hints=at)
 
     found = _grade(handed_in("ada", tmp_path, do))

@@ -21,6 +21,7 @@ from tcptutor.grading.evidence.hand_in import open_hand_in
 from tcptutor.grading.grade import ActivityMark, Grade
 from tcptutor.grading.marking import grade_hand_in
 from tcptutor.ui.study import Study
+from tests.chosen import chosen
 from tests.grading.evidence.doer import Answer, Doer, right
 
 
@@ -70,7 +71,7 @@ def test_an_empty_hand_in_gets_nothing(course: Course, tmp_path: Path) -> None:
 def test_each_wrong_choice_is_told_by_its_own_feedback(course: Course, nth: int, tmp_path: Path) -> None:
     def answer(activity: Activity, _: Study) -> Given | None:
         wrong = _wrong(activity)
-        return (wrong[nth],) if nth < len(wrong) else None
+        return chosen(activity, wrong[nth]) if nth < len(wrong) else None
 
     asked = {place: each for place, each in _open(course).items() if nth < len(_wrong(each))}
     found = [*_marks(_grade(course, tmp_path, answer), asked)]
@@ -96,7 +97,9 @@ def test_who_chooses_at_random_gets_what_chance_gives(course: Course, tmp_path: 
         chance = random.Random(seed)
 
         def answer(activity: Activity, _: Study, chance: random.Random = chance) -> Given | None:
-            return (chance.randrange(len(activity.choices)),) if isinstance(activity, SingleChoice) else None
+            if not isinstance(activity, SingleChoice):
+                return None
+            return chosen(activity, chance.randrange(len(activity.choices)))
 
         found = [*_marks(_grade(course, tmp_path / f"{seed}", answer), asked)]
         shares.append(sum(mark.marks for mark in found) / sum(mark.of for mark in found))

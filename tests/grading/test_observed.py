@@ -14,6 +14,7 @@ from tcptutor.course.page_record import Response
 from tcptutor.grading.evidence.hand_in import open_hand_in
 from tcptutor.grading.grade import ActivityMark
 from tcptutor.grading.marking import grade_hand_in
+from tests.chosen import chosen
 from tests.grading.evidence.student import KEY, SWEPT, Student, course, student
 
 
@@ -60,24 +61,26 @@ def _asking(observe: Observe, number: int, of: Course) -> Course:
 def _marked(folder: Path, observe: Observe, number: int, *given: int | None) -> ActivityMark:
     with student("ada", folder) as one:
         one.course = _asking(observe, number, one.course)
-        _does(one, number, *given)
+        _does(one, observe, number, *given)
         file = one.hands_in()
     with open_hand_in(file) as hand_in:
         found = grade_hand_in(hand_in, _asking(observe, number, course()), KEY.code)
     return next(mark for mark in found.marks if mark.activity == "seen")
 
 
-def _does(one: Student, number: int, *given: int | None) -> None:
+def _does(one: Student, observe: Observe, number: int, *given: int | None) -> None:
     if number == 3:
         one.sweeps(*SWEPT)
     else:
         one.runs()
     for choice in given:
-        one.journal.respond(one.module.id, one.module.steps[number - 1].id, "seen", _response(choice))
+        one.journal.respond(
+            one.module.id, one.module.steps[number - 1].id, "seen", _response(observe, choice)
+        )
 
 
-def _response(choice: int | None) -> Response:
-    return Response(() if choice is None else (choice,), None)
+def _response(asked: Observe, choice: int | None) -> Response:
+    return Response(() if choice is None else chosen(asked, choice), None)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +106,7 @@ def test_it_is_marked_by_the_run_that_was_handed_in(
 def test_an_answer_before_the_run_counts_for_nothing(tmp_path: Path) -> None:
     with student("ada", tmp_path) as one:
         one.course = _asking(LOST, 2, one.course)
-        one.journal.respond(one.module.id, "ran", "seen", _response(1))
+        one.journal.respond(one.module.id, "ran", "seen", _response(LOST, 1))
         one.runs()
         file = one.hands_in()
     with open_hand_in(file) as hand_in:

@@ -18,6 +18,7 @@ from tcptutor.grading.item_statistics import Correlation, QuestionRow
 from tcptutor.grading.survey import Survey, anonymize, survey
 from tcptutor.grading.views import bar, ratio_bars, table_views
 from tcptutor.ui.frame import ClassApp
+from tests.chosen import chosen
 from tests.command import here as tcptutor
 from tests.grading.evidence.doer import Doer, able
 from tests.grading.evidence.student import KEY, LESSONS, Student, handed_in
@@ -122,7 +123,7 @@ def test_questions_that_do_not_tell_students_apart_are_named_once_that_is_known(
 
         def answer(activity, study, able_to=able_to, number=number):  # type: ignore[no-untyped-def]
             if activity.id == "which":
-                return (0,) if number % 2 else (1,)
+                return chosen(activity, 0 if number % 2 else 1)
             return able_to(activity, study)
 
         one = Doer(course, tmp_path / f"{number}", answer, student=f"s{number}", code=KEY.code)

@@ -35,7 +35,7 @@ from tcptutor.journal.events import (
 MODULES, STEPS, ACTIVITIES, RUNS = ("m", "n"), ("a", "b"), (PREDICT, "q"), ("r1", "r2", "r3", "r4")
 TIMES = st.integers(0, 59).map("2026-01-01T00:00:{:02}.000+00:00".format)
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=8).map(escaped)
-GIVEN = TEXTS | st.lists(st.integers(0, 9), max_size=3).map(tuple)
+GIVEN = TEXTS | st.lists(TEXTS, max_size=3).map(tuple)
 RESPONSES = st.builds(
     Response,
     GIVEN,
@@ -96,7 +96,7 @@ def many(number: int) -> list[StoredEvent]:
             case 1:
                 events.append(Hinted(at, module, step, "q1", 1 + serial % 3))
             case _:
-                answer = Response((serial % 4,), serial % 4 == 1)
+                answer = Response((f"{serial % 4}",), serial % 4 == 1)
                 events.append(Responded(at, module, step, f"q{serial % 3}", answer))
     return stored(events)
 

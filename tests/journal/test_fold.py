@@ -177,7 +177,7 @@ def test_two_programs_make_one_chain_and_see_each_other(
     path = tmp_path_factory.mktemp("journal") / "journal.db"
     one, two = Journal.open(path), Journal.open(path)
     for number, turn in enumerate(turns):
-        (one if turn else two).respond("m", "s", "q", Response((number,), False))
+        (one if turn else two).respond("m", "s", "q", Response((f"{number}",), False))
         assert one.page("m", "s") == two.page("m", "s")
         assert one.page("m", "s").activity("q").attempts == number + 1
     whole = fold_events(read_events(export_events(one.events())))
@@ -235,15 +235,15 @@ def test_predictions_are_compared_with_what_the_first_run_after_them_measured(jo
 def test_sure_answers_are_counted_by_the_first_try(journal: Journal) -> None:
     for number, right in enumerate((True, False, True)):
         assert journal.sureness_counts() == {}
-        journal.respond("m", "a", f"q{number}", Response((0,), right, sureness="sure"))
-        journal.respond("m", "a", f"q{number}", Response((0,), True, sureness="guessing"))
-    journal.respond("m", "a", "q9", Response((0,), False))
+        journal.respond("m", "a", f"q{number}", Response(("0",), right, sureness="sure"))
+        journal.respond("m", "a", f"q{number}", Response(("0",), True, sureness="guessing"))
+    journal.respond("m", "a", "q9", Response(("0",), False))
     journal.respond("m", "b", PREDICT, Response("11 Mbit/s", None, value=11e6, sureness="fairly"))
     journal.record_measurement("m", "b", PREDICT, 10e6)
     assert journal.sureness_counts() == {"sure": (2, 3), "fairly": (1, 1)}
     error = journal.page("m", "a").activity("q1").sure_error
     assert error is not None
-    assert (error.answer, error.correct) == ((0,), False)
+    assert (error.answer, error.correct) == (("0",), False)
 
 
 def test_another_enrolment_begins_the_seeds_anew_and_the_same_once_more_does_not() -> None:

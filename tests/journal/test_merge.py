@@ -267,10 +267,10 @@ def test_work_goes_on_after_an_import_and_another_program_sees_it(two: tuple[Jou
     one, other = two
     app = Journal.open(one._path)
     app.visit("m", "a")
-    other.respond("m", "b", "q", Response((0,), True))
+    other.respond("m", "b", "q", Response(("0",), True))
     assert one.merge(list(other.events())) == 1
     assert app.page("m", "b").activity("q").attempts == 1
-    app.respond("m", "b", "q", Response((1,), True))
+    app.respond("m", "b", "q", Response(("1",), True))
     assert one.page("m", "b").activity("q").attempts == 2
     assert one.merge(list(other.events())) == 0
     app.close()

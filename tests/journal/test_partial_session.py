@@ -39,7 +39,7 @@ def test_whoever_grades_sees_all_sessions_that_reached_it() -> None:
     second = SessionLog(first.record)
     second.take(state())
     second.take(SHAPED)
-    record = second.record_reached((0, 1))
+    record = second.record_reached(("a", "b"))
     assert judged(GOALS, False, record, lambda _: None).done
     assert not judged(GOALS, False, SessionRecord(entries=record.entries[2:]), lambda _: None).done
     times = [entry.t for entry in record.entries]

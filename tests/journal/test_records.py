@@ -22,7 +22,7 @@ from .conftest import a_run, answers, begin, finish, predict
 def test_everything_is_there_when_opened_again(path: Path) -> None:
     first = Journal.open(path)
     predict(first, "70 Mbit/s", 70e6)
-    first.respond("m", "s", "q1", Response((0, 2), False))
+    first.respond("m", "s", "q1", Response(("0", "2"), False))
     first.respond("m", "s", "q2", Response("3 s", True))
     first.hint("m", "s", "q1", 1)
     first.hint("m", "s", "q1", 2)
@@ -92,7 +92,7 @@ def test_a_step_is_done_when_all_it_asks_for_is_done(journal: Journal) -> None:
     begin(journal, run, "m", "all")
     run.complete = False
     finish(journal, run)
-    journal.respond("m", "all", "q", Response((0,), True))
+    journal.respond("m", "all", "q", Response(("0",), True))
     assert not whole.is_done(journal.page("m", "all")), "a run that was cut short does not count"
 
     run = a_run("r2")

@@ -28,7 +28,7 @@ from tests.journal.conftest import a_run, begin, some_samples
 from tcptutor.course.page_record import Response
 from tcptutor.journal import Journal
 journal = Journal.open(Path(sys.argv[1]))
-journal.respond("m", "s", "q", Response((1,), True))
+journal.respond("m", "s", "q", Response(("1",), True))
 run = a_run("killed")
 begin(journal, run)
 for number in range(5):
@@ -64,7 +64,7 @@ def test_a_killed_program_leaves_its_run_marked_as_cut_short(path: Path) -> None
     assert (run.id, run.complete, run.experiment_s) == ("killed", False, 4.0)
     assert [sample.t for sample in run.samples] == [0, 1, 2, 3, 4]
     assert run.note == "tcptutor ended during it"
-    assert answers(journal, "m", "s") == [("q", (1,), True)]
+    assert answers(journal, "m", "s") == [("q", ("1",), True)]
     assert journal.notice == ""
     assert [file.name for file in _files(path)] == ["killed.tcprun"]
     journal.close()

@@ -27,7 +27,7 @@ from tcptutor.course.page_record import Response
 from tcptutor.journal import Journal
 journal = Journal.open(Path(sys.argv[1]))
 for number in range(100):
-    journal.respond("m", "s", sys.argv[2], Response((number,), False))
+    journal.respond("m", "s", sys.argv[2], Response((f"{number}",), False))
     journal.visit("m", sys.argv[2])
 """
 
@@ -58,7 +58,7 @@ def test_a_damaged_journal_is_kept_aside_and_said(path: Path) -> None:
 def test_a_journal_damaged_in_the_middle_is_noticed_at_the_start(path: Path) -> None:
     journal = Journal.open(path)
     for number in range(500):
-        journal.respond("m", "s", "q" * 100, Response((number,), True))
+        journal.respond("m", "s", "q" * 100, Response((f"{number}",), True))
     journal.close()
     with path.open("r+b") as file:
         file.seek(8192)
@@ -69,7 +69,7 @@ def test_a_journal_damaged_in_the_middle_is_noticed_at_the_start(path: Path) -> 
     assert len(left) > 400, "what can be read is carried over"
     assert f"{len(left)} of its events were carried over" in again.notice
     assert left == sorted(left)
-    again.respond("m", "s", "q", Response((0,), True))
+    again.respond("m", "s", "q", Response(("0",), True))
     again.close()
     again = Journal.open(path)
     assert "is not as it was written, or one before it is missing" in again.notice
@@ -79,18 +79,18 @@ def test_a_journal_damaged_in_the_middle_is_noticed_at_the_start(path: Path) -> 
 
 def test_a_full_disk_is_one_clear_line_and_what_was_stored_stays(path: Path) -> None:
     journal = Journal.open(path)
-    journal.respond("m", "s", "q", Response((0,), True))
+    journal.respond("m", "s", "q", Response(("0",), True))
     connection = journal._connection
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
     connection.execute(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(JournalError, match="disk is full") as caught:
         for number in range(1000):
-            journal.respond("m", "s", "q" * 500, Response((number,), False))
+            journal.respond("m", "s", "q" * 500, Response((f"{number}",), False))
     assert "\n" not in str(caught.value)
-    assert answers(journal, "m", "s")[0] == ("q", (0,), True)
+    assert answers(journal, "m", "s")[0] == ("q", ("0",), True)
     assert journal.page("m", "s").activity("q").right is not None
     connection.execute("PRAGMA max_page_count = 1000000")
-    journal.respond("m", "s", "q", Response((1,), True))
+    journal.respond("m", "s", "q", Response(("1",), True))
     assert len(answers(journal, "m", "s")) == len(list(read_events(export_events(journal.events()))))
     journal.close()
 
@@ -117,7 +117,7 @@ from tcptutor.course.page_record import Response
 from tcptutor.journal import Journal
 journal = Journal.open(Path(sys.argv[1]))
 for number in range(10_000):
-    journal.respond("m", "s", "q", Response((number,), False))
+    journal.respond("m", "s", "q", Response((f"{number}",), False))
     print(number, flush=True)
 """
 
@@ -166,12 +166,12 @@ def test_what_waits_is_saved_at_the_end(path: Path) -> None:
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(JournalError):
-        journal.respond("m", "s", "q", Response((1,), True))
+        journal.respond("m", "s", "q", Response(("1",), True))
     other.execute("ROLLBACK")
     other.close()
     journal.close()
     again = Journal.open(path)
-    assert answers(again, "m", "s") == [("q", (1,), True)]
+    assert answers(again, "m", "s") == [("q", ("1",), True)]
     again.close()
 
 

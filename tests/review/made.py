@@ -14,6 +14,7 @@ from tcptutor.course.outline import Course, Module
 from tcptutor.course.page_record import Response, Sureness
 from tcptutor.course.step import Step
 from tcptutor.journal.events import Hinted, JournalEvent, Responded, Reviewed
+from tests.chosen import chosen
 
 MODULE, STEP = "m", "page"
 DAY_0 = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -78,4 +79,4 @@ def hinted(days: float, *, id: str = CHOICE.id) -> JournalEvent:
 
 
 def response(right: bool, sureness: Sureness | None = None) -> Response:
-    return msgspec.structs.replace(Response((1,) if right else (0,), right), sureness=sureness)
+    return msgspec.structs.replace(Response(chosen(CHOICE, int(right)), right), sureness=sureness)

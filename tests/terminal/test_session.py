@@ -33,7 +33,7 @@ def session(mark: str, without_state: Path, monkeypatch: pytest.MonkeyPatch) -> 
         then.setattr("tcptutor.journal.journal._now", lambda: ago)
         journal = Journal.open(without_state / "tcptutor" / "journal.db")
         journal.visit(MODULE, EARLIER)
-        journal.respond(MODULE, EARLIER, "recall-queue", Response((0,), False, sureness="sure"))
+        journal.respond(MODULE, EARLIER, "recall-queue", Response(("?",), False, sureness="sure"))
         journal.close()
     home = without_state.parent / "home"
     home.mkdir()

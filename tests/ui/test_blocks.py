@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from textual.widgets import Static
 
+from tcptutor.course.activity import text_id
 from tcptutor.course.outline import Course
 from tcptutor.course.page_record import Response
 from tcptutor.journal import Journal
@@ -25,8 +26,8 @@ PAGE = one_page(question("red"), question("blue"))
 
 @pytest.fixture
 def answered(journal: Journal) -> Journal:
-    journal.respond(MODULE, STEP, "red", Response((0,), True))
-    journal.respond(MODULE, STEP, "blue", Response((1,), False))
+    journal.respond(MODULE, STEP, "red", Response((text_id("yes"),), True))
+    journal.respond(MODULE, STEP, "blue", Response((text_id("no"),), False))
     return journal
 
 

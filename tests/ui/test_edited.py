@@ -9,6 +9,7 @@ from tcptutor.course.activities.choice import Alternative, Order, OrderedEvent, 
 from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.page_record import Response
+from tests.chosen import chosen
 
 from .made import MODULE, STEP, lossy, one_page
 from .screen import keys, press_at_once, settled, text, until, until_text
@@ -27,7 +28,9 @@ CHOICE = SingleChoice(
 ABOUT_RUN = msgspec.structs.replace(CHOICE, about_run=True, hints=("Look at the chart.",))
 
 
-@pytest.mark.parametrize("given", [(2, 0, 1), (3, 2, 1, 0), (0, 9), "five"])
+@pytest.mark.parametrize(
+    "given", [chosen(ORDER, 2, 0, 1), chosen(CHOICE, 1), ("gone", "gone as well"), "five"]
+)
 @pytest.mark.parametrize("asked", [msgspec.structs.replace(ORDER, events=EVENTS), ORDER, CHOICE])
 async def test_a_response_to_another_question_leaves_the_page_usable(make_app, journal, asked, given) -> None:
     journal.respond(MODULE, STEP, "q", Response(given, False))

@@ -13,6 +13,7 @@ import pytest
 from tcptutor.base import places
 from tcptutor.course import load as load_course
 from tcptutor.course import personal
+from tcptutor.course.activity import text_id
 from tcptutor.course.outline import Course
 from tcptutor.course.page_record import Response
 from tcptutor.grading.evidence.collect import collect
@@ -178,7 +179,7 @@ async def test_a_run_whose_seed_was_chosen_before_enrolling_does_not_begin(
 def test_enrolling_speaks_of_earlier_work_only_where_it_may_not_count(own_journal: Journal) -> None:
     def answer() -> None:
         own_journal.visit("small", "asked")
-        own_journal.respond("small", "asked", "which", Response((0,), True))
+        own_journal.respond("small", "asked", "which", Response((text_id("cwnd"),), True))
 
     assert "before" not in enrol("adda")
     answer()

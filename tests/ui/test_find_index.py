@@ -15,6 +15,7 @@ from tcptutor.journal import Journal
 from tcptutor.ui.find_index import FindIndex
 from tcptutor.ui.matching import Hit, search
 from tcptutor.ui.screens.lesson import LessonScreen
+from tests.chosen import chosen
 
 from .screen import keys, press_at_once, text, until, until_text
 from .test_paths import course
@@ -62,11 +63,11 @@ def test_a_question_is_found_on_visited_pages_its_explanation_once_it_was_shown(
     (found,) = student.finds("halves")
     assert found.entry.kind == "question 1.3"
     assert not student.finds("politeness") and not student.finds("the sender halves")
-    student.journal.respond("first", "c", "q", Response((1,), False))
+    student.journal.respond("first", "c", "q", Response(chosen(ASKED, 1), False))
     (found,) = student.finds("halves")
     assert "the receiver" in found.about
     assert not student.finds("politeness")
-    student.journal.respond("first", "c", "q", Response((0,), True))
+    student.journal.respond("first", "c", "q", Response(chosen(ASKED, 0), True))
     (found,) = student.finds("halves")
     assert "the sender" in found.about
     assert [hit.entry for hit in student.finds("politeness")] == [found.entry]
@@ -74,7 +75,7 @@ def test_a_question_is_found_on_visited_pages_its_explanation_once_it_was_shown(
 
 def test_a_reset_page_gives_no_answer_away(student: Student) -> None:
     student.journal.visit("first", "c")
-    student.journal.respond("first", "c", "q", Response((0,), True))
+    student.journal.respond("first", "c", "q", Response(chosen(ASKED, 0), True))
     assert student.finds("politeness")
     student.journal.reset("first", "c")
     assert not student.finds("halves")
@@ -118,7 +119,7 @@ async def test_a_question_opens_at_its_box_with_the_answer_and_explanation(
     )
     whole = msgspec.structs.replace(whole, modules=(msgspec.structs.replace(first, steps=steps),))
     journal.visit("first", "c")
-    journal.respond("first", "c", "q", Response((0,), True))
+    journal.respond("first", "c", "q", Response(chosen(ASKED, 0), True))
     journal.visit("first", "a")
     app = make_app("first", of=whole)
     async with app.run_test(size=(80, 24)) as pilot:

@@ -44,7 +44,7 @@ async def test_the_kernel_ticks_them_and_the_page_is_done(make_app, lab, journal
         )
         hands.tell(both)
         await until_text(pilot, " 2 ✓ ")
-        assert journal.page(MODULE, STEP).activity("shell").right.answer == (0, 1)
+        assert journal.page(MODULE, STEP).activity("shell").right.answer == PAGE.entry_ids
         assert journal.progress(app.course)[MODULE].done == 1
         await app.bench.close()
 

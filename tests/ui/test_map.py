@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tcptutor.course.activity import text_id
 from tcptutor.course.outline import Course
 from tcptutor.course.page_record import Response
 from tcptutor.journal import Journal
@@ -54,7 +55,7 @@ def test_states_and_filters(journal: Journal) -> None:
         return [page.state for page in map_pages(journal.record, module)][1:]
 
     assert states() == ["done", "new", "read", "skipped", "new", "new"]
-    journal.respond("first", "c", "q", Response((1,), False))
+    journal.respond("first", "c", "q", Response((text_id("that"),), False))
     assert states()[2] == "wrong"
     assert map_pages(journal.record, module, {("first", "a")})[1].state == "due"
     found = map_pages(journal.record, module)
@@ -134,7 +135,7 @@ async def test_pages_are_skipped_and_bookmarked_with_a_key(make_app: Any, journa
 
 async def test_a_reset_is_asked_about_and_brought_back(make_app: Any, journal: Journal) -> None:
     journal.visit("first", "c")
-    journal.respond("first", "c", "q", Response((0,), True))
+    journal.respond("first", "c", "q", Response((text_id("this"),), True))
     app = make_app("first", of=asking())
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: shown(app) == "c")

@@ -12,6 +12,7 @@ from tcptutor.course.activities.observe import Observation, Observe
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.claim import RunCondition
 from tcptutor.ui.app import TutorApp
+from tests.chosen import chosen
 
 from .made import MODULE, STEP, lossy, one_page
 from .screen import page_states, text, until, until_text
@@ -64,7 +65,7 @@ async def test_the_explanation_waits_for_the_first_answer_right_or_wrong(opened,
         await pilot.press("2", "enter")
         await until_text(pilot, "✓ Right. Each one cut the window.")
     record = journal.page(MODULE, STEP).activity("seen")
-    assert (record.first.answer, record.right.answer) == ((0,), (1,))
+    assert (record.first.answer, record.right.answer) == (chosen(SEEN, 0), chosen(SEEN, 1))
     async with opened() as pilot:
         await until_text(pilot, "✓ Right. Each one cut the window.")
         await until_text(pilot, "The explanation.")

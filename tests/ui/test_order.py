@@ -12,6 +12,7 @@ from tcptutor.base.errors import UsageError
 from tcptutor.course.activities.choice import Order, OrderedEvent
 from tcptutor.course.page_record import Response
 from tcptutor.ui.widgets.page.page import Page
+from tests.chosen import chosen
 
 from .made import MODULE, STEP, one_page
 from .screen import page_states, text, until, until_text
@@ -40,11 +41,11 @@ def lines(screen: str) -> list[str]:
 
 def test_only_the_order_of_the_lesson_is_right() -> None:
     for order in permutations(range(4)):
-        assert ORDER.mark(order).correct == (order == (0, 1, 2, 3))
+        assert ORDER.mark(chosen(ORDER, *order)).correct == (order == (0, 1, 2, 3))
 
 
 def test_the_event_that_would_have_to_move_is_told_where_it_belongs_and_no_other() -> None:
-    mark = ORDER.mark((3, 0, 1, 2))
+    mark = ORDER.mark(chosen(ORDER, 3, 0, 1, 2))
     assert mark.feedback == "“The segment is sent again”: Why The segment is sent again stands there."
     assert ORDER.misplaced((3, 2, 1, 0)) == {1, 2, 3}
     assert len(ORDER.misplaced((1, 0, 3, 2))) == 2
@@ -58,8 +59,13 @@ def test_taking_the_misplaced_events_out_leaves_an_order(order: list[int]) -> No
     assert bool(misplaced) == (order != sorted(order))
 
 
-@pytest.mark.parametrize("response", [(), (0, 1, 2), (0, 1, 2, 2), (0, 1, 2, 4), "1 2 3 4"])
-def test_what_is_no_order_of_all_events_is_no_attempt(response: tuple[int, ...] | str) -> None:
+IDS = ORDER.entry_ids
+
+
+@pytest.mark.parametrize(
+    "response", [(), IDS[:3], (*IDS[:3], IDS[2]), (*IDS[:3], "an event that is gone"), "1 2 3 4"]
+)
+def test_what_is_no_order_of_all_events_is_no_attempt(response: tuple[str, ...] | str) -> None:
     with pytest.raises(UsageError):
         ORDER.mark(response)
 
@@ -71,8 +77,11 @@ def test_events_begin_in_an_order_that_is_never_right() -> None:
 
 
 def test_what_a_lesson_has_wrong_is_named() -> None:
-    twins = Order(id="q", prompt="?", events=(ORDER.events[0], ORDER.events[0]))
-    told = dict(twins.problems())
+    first = ORDER.events[0]
+    twins = Order(id="q", prompt="?", events=(first, first))
+    assert (twins.contradiction() or ("", ""))[0] == "event"
+    louder = OrderedEvent(text=first.text.upper(), feedback=first.feedback)
+    told = dict(Order(id="q", prompt="?", events=(first, louder)).problems())
     assert told["event.text"] == "two events are the same"
     assert "too few" in told["event"]
     assert Order(id="q", prompt="?").contradiction() == ("event", "an order needs at least two events")
@@ -112,7 +121,7 @@ async def test_numbers_take_and_place(page, journal) -> None:
         await until(page, lambda line=line, event=event: lines(text(page.app))[line - 1] == event)
     await page.press("enter")
     await until_text(page, "✓ Right. That is the right order.")
-    assert journal.page(MODULE, STEP).activity("recovery").right.answer == (0, 1, 2, 3)
+    assert journal.page(MODULE, STEP).activity("recovery").right.answer == IDS
 
 
 async def test_a_wrong_order_marks_the_misplaced_and_may_be_changed(page, journal) -> None:
@@ -128,11 +137,11 @@ async def test_a_wrong_order_marks_the_misplaced_and_may_be_changed(page, journa
         f"Why {EVENTS[index]} stands there." in " ".join(screen.replace("▎", "").split()) for index in wrong
     )
     kept = journal.page(MODULE, STEP).activity("recovery")
-    assert (kept.latest.answer, kept.latest.correct) == (order, False)
+    assert (kept.latest.answer, kept.latest.correct) == (chosen(ORDER, *order), False)
 
 
 async def test_what_was_answered_stands_there_after_a_restart(journal, make_app) -> None:
-    journal.respond(MODULE, STEP, "recovery", Response((0, 1, 2, 3), True))
+    journal.respond(MODULE, STEP, "recovery", Response(IDS, True))
     again = make_app(MODULE, of=one_page(ORDER))
     async with again.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "✓ Right. That is the right order.")

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from tcptutor.course.activities.choice import Alternative, SingleChoice
+from tcptutor.course.activity import text_id
 from tcptutor.course.outline import Course, Module
 from tcptutor.course.page_record import Response
 from tcptutor.course.paths import PRETEST
@@ -64,7 +65,7 @@ def course() -> Course:
 
 
 def answered(journal: Journal, id: str, *, correct: bool = True) -> None:
-    journal.respond("first", PRETEST, id, Response((0,) if correct else (1,), correct))
+    journal.respond("first", PRETEST, id, Response((text_id("this" if correct else "that"),), correct))
 
 
 def path_from(course: Course, journal: Journal, step: str) -> list[str]:

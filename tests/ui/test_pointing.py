@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from textual.widgets import Input
 
+from tcptutor.course.activity import text_id
 from tcptutor.ui.screens.dialogs import ConfirmScreen
 from tcptutor.ui.widgets.page.page import Page
 from tcptutor.ui.widgets.page.track import PageTrack
@@ -26,7 +27,7 @@ async def test_a_choice_is_clicked_and_answered_with_the_mouse_alone(make_app, j
         await until_text(pilot, "2 ● Random loss")
         await click(pilot, "Enter answers")
         await until_text(pilot, "✓ Right. Each loss halves cwnd.")
-        assert [given for _, given, _ in answers(journal, *STEP)] == [(1,)]
+        assert [given for _, given, _ in answers(journal, *STEP)] == [(text_id("Random loss"),)]
 
 
 async def test_the_first_hint_is_offered_before_it_is_asked_for(make_app, journal) -> None:

@@ -19,6 +19,7 @@ from tcptutor.ui.screens.home import HomeScreen
 from tcptutor.ui.screens.lesson import LessonScreen
 from tcptutor.ui.screens.review import ReviewScreen
 from tcptutor.ui.widgets.page.box import ActivityBox
+from tests.chosen import chosen
 from tests.journal.conftest import happened
 from tests.review.made import CHOICE, NUMBER
 
@@ -45,7 +46,7 @@ def errors(journal: Journal, *activities: str) -> None:
     """Wrong answers on the page."""
     journal.visit(MODULE, STEP)
     for id in activities:
-        answer = Response("9 kB", False, draw=DRAW) if id == "number" else Response((0,), False)
+        answer = Response("9 kB", False, draw=DRAW) if id == "number" else Response(chosen(CHOICE, 0), False)
         journal.respond(MODULE, STEP, id, answer)
 
 
@@ -201,7 +202,7 @@ def observed(journal: Journal, ago: Callable[[float], None]) -> Course:
     ago(8)
     journal.visit(MODULE, STEP)
     keep_run(journal)
-    journal.respond(MODULE, STEP, "seen", Response((1,), True))
+    journal.respond(MODULE, STEP, "seen", Response(chosen(SEEN, 1), True))
     ago(0)
     return one_page(lossy(), SEEN)
 

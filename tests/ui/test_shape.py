@@ -8,6 +8,7 @@ from tcptutor.course.activities.predict import Shape, ShapePrediction
 from tcptutor.course.page_record import PREDICT
 from tcptutor.journal import Journal
 from tcptutor.ui.widgets.page.shape import Drawings, side_by_side
+from tests.chosen import chosen
 
 from .made import MODULE, STEP, lossy, one_page
 from .screen import press_at_once, text, until, until_text
@@ -75,7 +76,7 @@ async def test_all_drawings_can_be_seen_and_chosen_by_a_digit(make_app, journal:
         await until_text(pilot, "2: Even teeth")
         await pilot.press("space", "enter")
         await until_text(pilot, "Your prediction  2  (locked")
-        assert journal.page(MODULE, STEP).activity(PREDICT).first.answer == (1,)
+        assert journal.page(MODULE, STEP).activity(PREDICT).first.answer == chosen(ASK, 1)
 
 
 async def test_the_run_waits_for_it_and_tells_of_it(make_app, lab) -> None:

@@ -53,7 +53,7 @@ async def test_a_board_ticks_unticks_and_explains(page) -> None:
 
 
 async def test_what_was_reached_earlier_is_shown(make_app, journal) -> None:
-    journal.respond(MODULE, STEP, "shell", Response((0, 1, 2), correct=True))
+    journal.respond(MODULE, STEP, "shell", Response(SHELLS[0].entry_ids, correct=True))
     app = make_app(MODULE, of=one_page(SHELLS[0]))
     async with app.run_test(size=(80, 30)) as pilot:
         await until_text(pilot, " 3 ✓ ")

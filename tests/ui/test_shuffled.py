@@ -11,6 +11,7 @@ import pytest
 from tcptutor.course.activities.choice import Alternative, MultipleChoice, SingleChoice
 from tcptutor.journal import Journal
 from tcptutor.ui.app import TutorApp
+from tests.chosen import chosen
 
 from .fakes import FakeLab
 from .made import MODULE, STEP, one_page
@@ -59,7 +60,7 @@ async def test_students_of_a_course_see_different_orders(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("question", [ONE, MANY], ids=["single", "multiple"])
-async def test_the_number_on_the_screen_chooses_and_the_journal_keeps_the_file_index(
+async def test_the_number_on_the_screen_chooses_and_the_journal_keeps_the_choice(
     make_app: Callable[..., TutorApp], journal: Journal, question: SingleChoice | MultipleChoice
 ) -> None:
     right = question.right[0]
@@ -69,7 +70,7 @@ async def test_the_number_on_the_screen_chooses_and_the_journal_keeps_the_file_i
         place = listed(text(app)).index(TEXTS[right]) + 1
         await pilot.press(str(place), "enter")
         await until_text(pilot, f"✓ Right. About {TEXTS[right]}.")
-    assert journal.page(MODULE, STEP).activity("one").right.answer == (right,)
+    assert journal.page(MODULE, STEP).activity("one").right.answer == chosen(question, right)
     again = make_app(MODULE, of=one_page(question))
     async with again.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, f"✓ Right. About {TEXTS[right]}.")
@@ -85,7 +86,7 @@ async def test_arrows_choose_the_line_of_the_cursor(
         third = listed(text(app))[2]
         await pilot.press("tab", "down", "down", "enter")
         await until(pilot, lambda: journal.page(MODULE, STEP).activity("one").attempts == 1)
-    assert TEXTS[journal.page(MODULE, STEP).activity("one").latest.answer[0]] == third
+    assert ONE.in_words(journal.page(MODULE, STEP).activity("one").latest.answer) == third
 
 
 def test_every_position_gets_its_share() -> None:

@@ -13,6 +13,7 @@ from tcptutor.course.activities.predict import Predict
 from tcptutor.journal import Journal
 from tcptutor.ui.screens import activities
 from tcptutor.ui.screens.side import Side
+from tests.chosen import chosen
 
 from .made import MODULE, STEP, lossy, one_page
 from .screen import text, until_text
@@ -70,7 +71,7 @@ async def test_a_question_about_the_run_comes_after_it(opened, journal) -> None:
         await until_text(pilot, "✓ Right. Each loss halves cwnd.")
         await pilot.press("tab", "1", "enter")
         await until_text(pilot, "✓ Right. Up by one, down by half.")
-    assert done(journal, "seen").right.answer == (0,)
+    assert done(journal, "seen").right.answer == chosen(SEEN, 0)
 
 
 async def test_a_run_that_was_made_before_is_asked_about_when_the_page_opens_again(opened) -> None:

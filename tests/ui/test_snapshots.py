@@ -9,13 +9,14 @@ import msgspec
 import pytest
 
 from tcptutor.course import load
-from tcptutor.course.activity import MarkContext
+from tcptutor.course.activity import MarkContext, text_id
 from tcptutor.course.outline import Course
 from tcptutor.course.page_record import Response
 from tcptutor.journal import Journal
 from tcptutor.run import Run
 from tcptutor.runs.conduct import finish
 from tcptutor.ui.screens.base import WIDE
+from tests.chosen import chosen
 from tests.journal.conftest import predict
 
 from . import test_check, test_shape
@@ -87,7 +88,9 @@ def test_lesson_with_a_finished_run(
     snap_compare: Any, make_app: Any, journal: Journal, course: Course, size: tuple[int, int]
 ) -> None:
     predict(journal, "10 Mbit/s", 10e6, "one-flow", "one-lossy-flow")
-    journal.respond("one-flow", "one-lossy-flow", "limit", Response((0,), False))
+    journal.respond(
+        "one-flow", "one-lossy-flow", "limit", Response((text_id("The link of 100 Mbit/s"),), False)
+    )
     keep_run(journal, course, "one-flow", "one-lossy-flow")
 
     async def ready(pilot: Any) -> None:
@@ -123,8 +126,8 @@ def test_an_order_and_a_value_that_was_read_off(
     where = "own-run", "a-loss"
     run = keep_run(journal, examples, *where)
     _, observe, order, read_off, _ = examples.modules[0].steps[0].activities
-    assert order.mark((0, 1, 3, 2)).correct is False
-    journal.respond(*where, order.id, Response((0, 1, 3, 2), False))
+    assert order.mark(chosen(order, 0, 1, 3, 2)).correct is False
+    journal.respond(*where, order.id, Response(chosen(order, 0, 1, 3, 2), False))
     for answered in (observe, read_off):
         right = answered.reference(MarkContext(run=run)).right
         journal.respond(*where, answered.id, Response(right, True))

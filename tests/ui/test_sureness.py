@@ -117,6 +117,6 @@ async def test_home_tells_how_often_sure_answers_were_right(
     journal.visit(MODULE, STEP)
     for number, right in enumerate((True, False, True, True)):
         sureness = "sure" if number < 3 else "guessing"
-        journal.respond(MODULE, STEP, f"q{number}", Response((0,), right, sureness=sureness))
+        journal.respond(MODULE, STEP, f"q{number}", Response(("0",), right, sureness=sureness))
     async with make_app(of=one_page(QUESTION, NUMBER)).run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "sure 2 of 3, guessing 1 of 1")

@@ -13,6 +13,7 @@ from textual.color import Color
 from textual.theme import Theme
 
 from tcptutor.base import places
+from tcptutor.course.activity import text_id
 from tcptutor.course.page_record import Response
 from tcptutor.ui import themes
 from tcptutor.ui.app import TutorApp
@@ -110,8 +111,8 @@ def test_every_text_style_stands_out_from_every_ground(name: str) -> None:
 
 @pytest.mark.parametrize("name", COMPUTED)
 async def test_no_word_on_a_page_is_faint(name: str, journal: Any, lab: Any) -> None:
-    journal.respond(MODULE, STEP, "red", Response((0,), True))
-    journal.respond(MODULE, STEP, "blue", Response((1,), False))
+    journal.respond(MODULE, STEP, "red", Response((text_id("yes"),), True))
+    journal.respond(MODULE, STEP, "blue", Response((text_id("no"),), False))
     app = TutorApp(one_page(question("red"), question("blue")), journal, lab, module=MODULE)
     async with app.run_test(size=(80, 24)) as pilot:
         app.choose_theme(name)

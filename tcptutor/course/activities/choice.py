@@ -17,8 +17,8 @@ from tcptutor.course.activity import (
     Problem,
     Question,
     Reference,
-    chosen_indexes,
     entry_problems,
+    text_id,
 )
 from tcptutor.course.page_record import Given
 from tcptutor.spec import Experiment
@@ -30,6 +30,8 @@ class Alternative(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Alternative of a question: `[[question.choice]]`."""
 
     text: str
+    id: str = ""
+    """Name that stored answers keep when the text is corrected; by default a digest of the text."""
     correct: bool = False
     feedback: str
     """Reason it is right or wrong, shown after it was chosen."""
@@ -40,7 +42,7 @@ class Alternative(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class ChoiceQuestion(Question, frozen=True, kw_only=True):
-    """Base of single and multiple choice. A response is the chosen indexes in the lesson file, from 0."""
+    """Base of single and multiple choice. A response is the ids of the chosen alternatives."""
 
     several: ClassVar[bool]
     """True if several may be chosen."""
@@ -52,6 +54,10 @@ class ChoiceQuestion(Question, frozen=True, kw_only=True):
     @property
     def listed(self) -> tuple[str, ...]:
         return tuple(choice.text for choice in self.choices)
+
+    @property
+    def entry_ids(self) -> tuple[str, ...]:
+        return tuple(choice.id or text_id(choice.text) for choice in self.choices)
 
     def shown_order(self, seed: str) -> tuple[int, ...]:
         fixed = [index for index, choice in enumerate(self.choices) if choice.fixed]
@@ -70,6 +76,8 @@ class ChoiceQuestion(Question, frozen=True, kw_only=True):
             return "choice", "no choice is correct: set `correct = true` on the right one"
         if right > 1 and not self.several:
             return "choice", f"{right} choices are correct: set kind = 'multiple', or keep one"
+        if len(set(self.entry_ids)) < len(self.choices):
+            return "choice", "two choices have the same text or id: stored answers could not tell them apart"
         return None
 
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
@@ -79,16 +87,14 @@ class ChoiceQuestion(Question, frozen=True, kw_only=True):
         yield from entry_problems("choice", tuple((choice.text, choice.feedback) for choice in self.choices))
 
     def reference(self, context: MarkContext = NO_RUN) -> Reference:  # noqa: ARG002
-        return Reference(right=self.right, empty=())
+        return Reference(right=tuple(self.entry_ids[index] for index in self.right), empty=())
 
     def mark(self, given: Given, context: MarkContext = NO_RUN) -> Mark:  # noqa: ARG002
-        chosen = frozenset(chosen_indexes(given, "a choice"))
+        chosen = frozenset(self.entry_indexes(given, "a choice"))
         if not chosen:
             raise UsageError("no answer is chosen yet: choose one first")
         if len(chosen) > 1 and not self.several:
             raise UsageError("this question has one answer: choose the best one")
-        if not chosen <= set(range(len(self.choices))):
-            raise UsageError(f"no such choice: choose from 1 to {len(self.choices)}")
         right = frozenset(self.right)
         # Feedback on a wrong choice helps more than praise for the right ones.
         shown = sorted(chosen - right or chosen)
@@ -124,12 +130,16 @@ class OrderedEvent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Event of the sequence: `[[question.event]]`."""
 
     text: str
+    id: str = ""
+    """Name that stored answers keep when the text is corrected; by default a digest of the text."""
     feedback: str
     """Reason for its position, shown while it is misplaced."""
 
 
 class Order(Question, frozen=True, kw_only=True, tag_field="kind", tag="order"):
-    """Question answered with all event indexes in the student's order."""
+    """Question answered with the ids of all events, in the student's order."""
+
+    entry_name: ClassVar[str] = "event"
 
     events: tuple[OrderedEvent, ...] = msgspec.field(default=(), name="event")
     """In the right order; the page shuffles them."""
@@ -137,6 +147,8 @@ class Order(Question, frozen=True, kw_only=True, tag_field="kind", tag="order"):
     def contradiction(self) -> Problem | None:
         if len(self.events) < 2:
             return "event", "an order needs at least two events"
+        if len(set(self.entry_ids)) < len(self.events):
+            return "event", "two events have the same text or id: stored answers could not tell them apart"
         return None
 
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
@@ -149,17 +161,21 @@ class Order(Question, frozen=True, kw_only=True, tag_field="kind", tag="order"):
     def listed(self) -> tuple[str, ...]:
         return tuple(event.text for event in self.events)
 
+    @property
+    def entry_ids(self) -> tuple[str, ...]:
+        return tuple(event.id or text_id(event.text) for event in self.events)
+
     def shown_order(self, seed: str) -> tuple[int, ...]:
         """Return the initial order of the events, which is never right."""
         order = personal.shuffled(seed, len(self.events))
         return order if list(order) != sorted(order) else order[1:] + order[:1]
 
-    def misplaced(self, given: tuple[int, ...]) -> frozenset[int]:
+    def misplaced(self, order: tuple[int, ...]) -> frozenset[int]:
         """Return the fewest events to move, outside a longest increasing subsequence."""
         ends: list[int] = []
         """Smallest last event of an increasing subsequence, by length."""
         before: dict[int, int | None] = {}
-        for event in given:
+        for event in order:
             at = bisect_left(ends, event)
             before[event] = ends[at - 1] if at else None
             ends[at : at + 1] = [event]
@@ -168,13 +184,13 @@ class Order(Question, frozen=True, kw_only=True, tag_field="kind", tag="order"):
         while last is not None:
             in_order.add(last)
             last = before[last]
-        return frozenset(given) - in_order
+        return frozenset(order) - in_order
 
     def reference(self, context: MarkContext = NO_RUN) -> Reference:  # noqa: ARG002
-        return Reference(right=tuple(range(len(self.events))), empty=())
+        return Reference(right=self.entry_ids, empty=())
 
     def mark(self, given: Given, context: MarkContext = NO_RUN) -> Mark:  # noqa: ARG002
-        order = chosen_indexes(given, "an order")
+        order = self.entry_indexes(given, "an order")
         if sorted(order) != list(range(len(self.events))):
             raise UsageError(f"put all {len(self.events)} events in order first")
         wrong = self.misplaced(order)

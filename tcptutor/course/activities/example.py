@@ -36,7 +36,6 @@ from tcptutor.course.activity import (
     Problem,
     Reference,
     Stage,
-    chosen_indexes,
 )
 from tcptutor.course.draws import AnswerUnit, Draw, Drawn
 from tcptutor.course.page_record import Given
@@ -61,11 +60,13 @@ class ExampleStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class Example(Activity, frozen=True, kw_only=True):
-    """Worked example. A response is the number of steps shown, `(2,)`, or what fills the gap."""
+    """Worked example. A response is the id of the last step shown, or what fills the gap."""
 
     table: ClassVar[str] = "example"
     many: ClassVar[bool] = True
     stage: ClassVar[Stage] = Stage.EXAMPLE
+
+    entry_name: ClassVar[str] = "step"
 
     id: str
     topic: ExampleSet = msgspec.field(name="set")
@@ -73,6 +74,10 @@ class Example(Activity, frozen=True, kw_only=True):
     steps: tuple[ExampleStep, ...] = msgspec.field(name="step")
     draw: dict[str, Drawn] = msgspec.field(default_factory=dict)
     """Numbers of a gap to draw anew for each attempt."""
+
+    @property
+    def listed(self) -> tuple[str, ...]:
+        return tuple(step.text for step in self.steps)
 
     @property
     def gap_index(self) -> int | None:
@@ -141,6 +146,8 @@ class Example(Activity, frozen=True, kw_only=True):
             return f"step[{gaps[1]}].answer", "is a second gap: an example has at most one"
         if self.draw and not gaps:
             return "draw", "has no effect without a gap: give a step an answer"
+        if not gaps and len(set(self.entry_ids)) < len(self.steps):
+            return "step", "two steps have the same text"
         wrong = self.gap.contradiction() if self.gap else None
         return (self._key(wrong[0]), wrong[1]) if wrong else None
 
@@ -167,16 +174,16 @@ class Example(Activity, frozen=True, kw_only=True):
         return self.gap.interpret(given) if self.gap else ""
 
     def reference(self, context: MarkContext = NO_RUN) -> Reference:
-        return self.gap.reference(context) if self.gap else Reference(right=(len(self.steps),), empty=())
+        return self.gap.reference(context) if self.gap else Reference(right=self.entry_ids[-1:], empty=())
 
     def mark(self, given: Given, context: MarkContext = NO_RUN) -> Mark:
         """Mark the gap; a solved example is right once all of its steps are shown."""
         if self.gap is not None:
             return self.gap.mark(given, context)
-        shown = chosen_indexes(given, "the next step")
-        if len(shown) != 1 or not 1 <= shown[0] <= len(self.steps):
-            raise UsageError(f"an example of {len(self.steps)} steps shows 1 to {len(self.steps)} of them")
-        return Mark(correct=True if shown[0] == len(self.steps) else None)
+        shown = self.entry_indexes(given, "the next step")
+        if len(shown) != 1:
+            raise UsageError("an example shows one more step at a time")
+        return Mark(correct=True if shown[0] + 1 == len(self.steps) else None)
 
 
 TABLES = (Example,)

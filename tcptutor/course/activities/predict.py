@@ -22,10 +22,10 @@ from tcptutor.course.activity import (
     Problem,
     Reference,
     Stage,
-    chosen_indexes,
     hint_problems,
     interpret_number,
     is_sentence,
+    text_id,
     typed_text,
 )
 from tcptutor.course.measures import MEASURES, MeasureName, answer_near, expected, measured
@@ -49,6 +49,8 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Corners of a dotted line to compare the curve with."""
     bars: dict[str, float] = msgspec.field(default_factory=dict)
     """Shares by name, from 0 to 1, in place of a curve."""
+    id: str = ""
+    """Name that stored predictions keep when the text is corrected; by default a digest of the text."""
     text: str
     """Description of the drawing for screen readers."""
     correct: bool = False
@@ -78,13 +80,14 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class ShapePrediction(Activity, frozen=True, kw_only=True):
     """Prediction among drawings: `[predict]` with shapes.
 
-    A response is the index of the chosen drawing in the lesson file. The empty response is a run started without a
+    A response is the id of the chosen drawing. The empty response is a run started without a
     prediction.
     """
 
     table: ClassVar[str] = "predict"
     stage: ClassVar[Stage] = Stage.BEFORE_RUN
     locked: ClassVar[bool] = True
+    entry_name: ClassVar[str] = "drawing"
     against_run: ClassVar[bool] = True
 
     prompt: str
@@ -99,6 +102,10 @@ class ShapePrediction(Activity, frozen=True, kw_only=True):
     @property
     def listed(self) -> tuple[str, ...]:
         return tuple(shape.text for shape in self.shapes)
+
+    @property
+    def entry_ids(self) -> tuple[str, ...]:
+        return tuple(shape.id or text_id(shape.text) for shape in self.shapes)
 
     def shown_order(self, seed: str) -> tuple[int, ...]:
         fixed = [index for index, shape in enumerate(self.shapes) if shape.fixed]
@@ -115,6 +122,11 @@ class ShapePrediction(Activity, frozen=True, kw_only=True):
         right = sum(shape.correct for shape in self.shapes)
         if right != 1:
             return "shape", f"{right} shapes are correct: set `correct = true` on exactly one"
+        if len(set(self.entry_ids)) < len(self.shapes):
+            return (
+                "shape",
+                "two shapes have the same text or id: stored predictions could not tell them apart",
+            )
         return None
 
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:  # noqa: ARG002  # or a sweep's
@@ -129,7 +141,7 @@ class ShapePrediction(Activity, frozen=True, kw_only=True):
                     yield f"shape[{number}].{key}", "needs a sentence"
 
     def reference(self, context: MarkContext = NO_RUN) -> Reference:  # noqa: ARG002
-        return Reference(right=(self.right,), empty=())
+        return Reference(right=(self.entry_ids[self.right],), empty=())
 
     def chosen(self, given: Given) -> Shape | None:
         """Return the chosen drawing, or None for a skipped prediction.
@@ -137,10 +149,10 @@ class ShapePrediction(Activity, frozen=True, kw_only=True):
         Raises:
             UsageError: The response is not a drawing of this page.
         """
-        indexes = chosen_indexes(given, "one of the drawings")
+        indexes = self.entry_indexes(given, "one of the drawings")
         if not indexes:
             return None
-        if len(indexes) > 1 or not 0 <= indexes[0] < len(self.shapes):
+        if len(indexes) > 1:
             raise UsageError(f"choose one of the drawings, 1 to {len(self.shapes)}")
         return self.shapes[indexes[0]]
 

@@ -14,7 +14,6 @@ from tcptutor.course.activity import (
     Problem,
     Reference,
     Stage,
-    chosen_indexes,
     entry_problems,
 )
 from tcptutor.course.page_record import Given, PageRecord
@@ -63,6 +62,8 @@ class RunQuestion(ChoiceQuestion, frozen=True, kw_only=True):
                 return f"choice[{number}].correct", "is up to the run: remove it"
             if (problem := self.choice_contradiction(choice)) is not None:
                 return f"choice[{number}].{problem[0]}", problem[1]
+        if len(set(self.entry_ids)) < len(self.choices):
+            return "choice", "two choices have the same text or id: stored answers could not tell them apart"
         return None
 
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
@@ -76,15 +77,15 @@ class RunQuestion(ChoiceQuestion, frozen=True, kw_only=True):
         yield from entry_problems("choice", tuple((choice.text, choice.feedback) for choice in self.choices))
 
     def reference(self, context: MarkContext = NO_RUN) -> Reference:
-        right = self.outcome(context).holding[:1] if context.measured else ()
-        return Reference(right=right or None, empty=())
+        holding = self.outcome(context).holding[:1] if context.measured else ()
+        return Reference(right=tuple(self.entry_ids[index] for index in holding) or None, empty=())
 
     def mark(self, given: Given, context: MarkContext = NO_RUN) -> Mark:
         """Mark a response; the empty one skips the question, and no response is wrong if no choice fits the run."""
-        chosen = chosen_indexes(given, "a choice")
+        chosen = self.entry_indexes(given, "a choice")
         if not chosen:
             return Mark(correct=None)
-        if len(chosen) > 1 or not 0 <= chosen[0] < len(self.choices):
+        if len(chosen) > 1:
             raise UsageError(f"choose one of the {len(self.choices)} answers")
         holding, evidence = self.outcome(context)
         if not holding:

@@ -71,13 +71,14 @@ class ShownCommand(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class ShellActivity(Activity, frozen=True, kw_only=True):
-    """Network to work on by hand. A response is the indexes of all goals, reached at the same time.
+    """Network to work on by hand. A response is the ids of all goals, reached at the same time.
 
     `course.goals.watch.GoalWatch` creates the response once all goals are ticked; students cannot type it.
     """
 
     table: ClassVar[str] = "shell"
     stage: ClassVar[Stage] = Stage.BY_HAND
+    entry_name: ClassVar[str] = "goal"
 
     name: str
     """Full name, `module/experiment`; empty for an unshaped network."""
@@ -93,6 +94,14 @@ class ShellActivity(Activity, frozen=True, kw_only=True):
     fault: str = ""
     """Fault for the student to find, a name of `TELLTALES`; empty for none. It is not part of `experiment`,
     which describes the intended network, nor of anything shown."""
+
+    @property
+    def listed(self) -> tuple[str, ...]:
+        return tuple(goal.text for goal in self.goals)
+
+    @property
+    def entry_ids(self) -> tuple[str, ...]:
+        return tuple(goal.id for goal in self.goals)
 
     @property
     def parsed_goals(self) -> tuple[ParsedGoal, ...]:
@@ -211,14 +220,15 @@ class ShellActivity(Activity, frozen=True, kw_only=True):
                     yield f"{_key('goal', place, self.goals)}.when", reason
 
     def reference(self, context: MarkContext = NO_RUN) -> Reference:  # noqa: ARG002
-        return Reference(right=tuple(range(len(self.goals))), empty=())
+        return Reference(right=self.entry_ids, empty=())
 
     def mark(self, given: Given, context: MarkContext = NO_RUN) -> Mark:  # noqa: ARG002
         if isinstance(given, str):
             raise UsageError("a goal cannot be typed: work on the lab's hosts to tick it")
-        if not given or not set(given) <= set(range(len(self.goals))):
+        reached = set(self.entry_indexes(given, "goals"))
+        if not reached:
             raise UsageError("no goal is reached yet: open the terminal and work on the network")
-        left = len(self.goals) - len(set(given))
+        left = len(self.goals) - len(reached)
         return Mark(correct=not left, feedback=f"{left} still to go." if left else "")
 
 

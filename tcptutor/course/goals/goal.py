@@ -163,6 +163,11 @@ class GoalBoard(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(place for place, goal in enumerate(self.goals) if goal.ticked)
 
     @property
+    def reached_ids(self) -> tuple[str, ...]:
+        """Ids of the ticked goals."""
+        return tuple(goal.id for goal in self.goals if goal.ticked)
+
+    @property
     def done(self) -> bool:
         """True if all goals are ticked."""
         return all(goal.ticked for goal in self.goals)

@@ -2,7 +2,7 @@
 
 log = SessionLog()
 log.take(event, run, digest)                  # each event of the session, with its run
-record = log.record_reached(board.reached)    # stored in the journal
+record = log.record_reached(board.reached_ids)    # stored in the journal
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ class SessionRunEnded(SessionEntry, frozen=True, kw_only=True, tag="run-end"):
 class GoalsReached(SessionEntry, frozen=True, kw_only=True, tag="goals-reached"):
     """Moment when all goals were ticked."""
 
-    goals: tuple[int, ...]
+    goals: tuple[str, ...]
+    """Their ids."""
 
 
 Entry = StateEntry | CommandTyped | SessionRunStarted | SessionRunEnded | GoalsReached
@@ -127,8 +128,8 @@ class SessionLog:
                 self._sampled = 0.0
                 self._add(SessionRunEnded(t=self._now, run=run.id, digest=digest))
 
-    def record_reached(self, goals: tuple[int, ...]) -> SessionRecord:
-        """Return the record, ending with these goals reached."""
+    def record_reached(self, goals: tuple[str, ...]) -> SessionRecord:
+        """Return the record, ending with the goals of these ids reached."""
         last = GoalsReached(t=self._now, sampled_until=self._sampled, goals=goals)
         return SessionRecord(entries=(*self._entries, last), truncated=self._truncated)
 

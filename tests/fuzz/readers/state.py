@@ -66,7 +66,7 @@ def _fill(journal: Journal) -> None:
     for module, step in (("m", "one"), ("m", "two"), ("n", "one")):
         journal.visit(module, step)
         journal.respond(module, step, PREDICT, Response("10 Mbit/s", None, value=1e7))
-        journal.respond(module, step, "q", Response((1,), True, draw={"window": "64 KiB"}))
+        journal.respond(module, step, "q", Response(("1",), True, draw={"window": "64 KiB"}))
         journal.hint(module, step, "q", 1)
         journal.record_measurement(module, step, PREDICT, 9e6)
 

@@ -26,6 +26,7 @@ from tcptutor.journal import Journal
 from tcptutor.run import Run, save
 from tcptutor.spec import Experiment
 from tcptutor.ui.study import Study
+from tests.chosen import chosen
 
 Answer = Callable[[Activity, Study], Given | None]
 """What is given to an activity; None for nothing."""
@@ -50,7 +51,7 @@ def able(chance: random.Random, ability: float) -> Answer:
         match activity:
             case SingleChoice():
                 wrong = [number for number, each in enumerate(activity.choices) if not each.correct]
-                return (wrong[0] if chance.random() < 0.5 else chance.choice(wrong),)
+                return chosen(activity, wrong[0] if chance.random() < 0.5 else chance.choice(wrong))
             case Numeric():
                 return units.write(units.parse(activity.answer, activity.unit) * 3, activity.unit)
         return None

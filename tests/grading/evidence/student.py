@@ -74,13 +74,13 @@ class Student:
         study.run = load(Path(file)) if file else None
         return study
 
-    def answer(self, number: int, id: str, given: Given | None = None) -> None:
-        """Respond to it; rightly without `given`."""
+    def answer(self, number: int, id: str, given: Given | tuple[int, ...] | None = None) -> None:
+        """Respond to it; rightly without `given`, which may name choices by their places from 0."""
         study = self.page(number)
         activity = study.posed(_of(study.step, id))
         right = activity.reference(study.context).right if given is None else given
         assert right is not None
-        study.respond(activity, right)
+        study.respond(activity, right if isinstance(right, str) else _ids(activity, right))
 
     def runs(self, run: Run | None = None, number: int = 2) -> Run:
         """A run of a page is made and kept; by default the student's own of the second one."""
@@ -121,8 +121,8 @@ class Student:
         log.take(state())
         log.take(CommandEnded(1, "s1", "sudo tc qdisc add dev s1-eth2 root netem delay 40ms", 0))
         log.take(state({"delay": delay}, {"s1-eth2": (netem(delay=delay),)}))
-        self.journal.record_goals(self.module.id, "by-hand", "shell", log.record_reached((0,)))
-        self.answer(5, "shell", (0,))
+        self.journal.record_goals(self.module.id, "by-hand", "shell", log.record_reached(("delay",)))
+        self.answer(5, "shell", ("delay",))
 
     def does_all(self) -> None:
         """Everything, rightly and at once."""
@@ -167,6 +167,10 @@ def handed_in(
     with student(name, folder, enrolled=enrolled) as one:
         do(one)
         return one.hands_in()
+
+
+def _ids(activity: Activity, given: tuple[int | str, ...]) -> tuple[str, ...]:
+    return tuple(activity.entry_ids[each] if isinstance(each, int) else each for each in given)
 
 
 def _of(step: Step, id: str) -> Activity:

@@ -42,13 +42,13 @@ def test_goals_that_the_kernel_never_held_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_response_without_a_session_is_refused(tmp_path: Path) -> None:
-    mark = _mark(tmp_path, lambda one: one.answer(5, "shell", (0,)))
+    mark = _mark(tmp_path, lambda one: one.answer(5, "shell", ("delay",)))
     assert (mark.outcome, mark.reason) == ("refused", "nothing tells of the session it was done in")
 
 
 def test_a_session_after_the_response_does_not_count(tmp_path: Path) -> None:
     def do(one: Student) -> None:
-        one.answer(5, "shell", (0,))
+        one.answer(5, "shell", ("delay",))
         one.journal.record_goals("small", "by-hand", "shell", _record([state(), DELAYED]))
 
     assert _mark(tmp_path, do).outcome == "refused"
@@ -71,7 +71,7 @@ def test_what_no_network_has_is_refused(tmp_path: Path) -> None:
 
     def do(one: Student) -> None:
         one.journal.record_goals("small", "by-hand", "shell", _record([state(), hostile]))
-        one.answer(5, "shell", (0,))
+        one.answer(5, "shell", ("delay",))
 
     mark = _mark(tmp_path, do)
     assert mark.outcome == "refused"
@@ -82,7 +82,7 @@ def _record(events: list[Event], run: Run | None = None) -> SessionRecord:
     log = SessionLog()
     for event in events:
         log.take(event, run)
-    return log.record_reached((0,))
+    return log.record_reached(("delay",))
 
 
 def test_what_was_typed_stands_in_it_and_proves_nothing() -> None:
@@ -116,12 +116,12 @@ def test_goals_about_a_run_are_judged_by_its_samples(in_order: bool) -> None:
         for event in _told(run, until):
             watch.take(event, run)
             log.take(event, run)
-        again = judged(goals, in_order, log.record_reached((0, 1)), lambda _: run)
+        again = judged(goals, in_order, log.record_reached(("delay", "long")), lambda _: run)
         assert again.done == watch.board.done
         assert [goal.ticked for goal in again.goals] == [goal.ticked for goal in watch.board.goals]
         reached += again.done
         # Without the run there is nothing to judge by.
-        assert not judged(goals, in_order, log.record_reached((0, 1)), lambda _: None).done
+        assert not judged(goals, in_order, log.record_reached(("delay", "long")), lambda _: None).done
     assert 0 < reached < 4
 
 
@@ -136,4 +136,4 @@ def test_what_a_run_measured_is_judged_at_its_end() -> None:
             log.take(event, run, "digest")
             watch.take(event, run)
         assert watch.board.done == done
-        assert judged(goals, False, log.record_reached((0,)), lambda _: run).done == done
+        assert judged(goals, False, log.record_reached(("delay",)), lambda _: run).done == done

@@ -52,7 +52,7 @@ class SolvedBox(ActivityBox[Example], can_focus=True):
 
     def answer(self) -> None:
         if self._shown < len(self.activity.steps):
-            self.respond((self._shown + 1,))
+            self.respond((self.activity.entry_ids[self._shown],))
 
     def action_next_step(self) -> None:
         if self.is_folded:
@@ -63,8 +63,8 @@ class SolvedBox(ActivityBox[Example], can_focus=True):
         self.answer()
 
     def show_answer(self, given: Given) -> None:
-        last = given[-1] if given else 0
-        self._shown = last if isinstance(last, int) else 0
+        shown = [number for number, id in enumerate(self.activity.entry_ids, 1) if id in tuple(given)]
+        self._shown = max(shown, default=0)
         self._show_steps()
 
     def feedback(self, response: MarkedResponse) -> Content:  # noqa: ARG002  # the steps are the feedback

@@ -185,28 +185,28 @@ class ChoiceBox(ListBox[ChoiceQuestion]):
             self.take()
         if self._chosen:
             self.draw()
-            self.respond(tuple(sorted(self._chosen)))
+            self.respond(self._chosen_ids)
         else:
             self.show_feedback(Content("Choose with Space or the numbers, then press Enter."))
 
     @property
     def draft(self) -> Draft | None:
-        return sorted(self._chosen) if self._chosen and not self.is_locked else None
+        return list(self._chosen_ids) if self._chosen and not self.is_locked else None
+
+    @property
+    def _chosen_ids(self) -> tuple[str, ...]:
+        return tuple(self.activity.entry_ids[index] for index in sorted(self._chosen))
 
     def restore_draft(self, draft: Draft) -> None:
         if isinstance(draft, list) and not self.is_locked:
             self.show_answer(tuple(draft))
 
     def summary(self, response: MarkedResponse) -> Content:
-        chosen = [
-            inline(self.activity.choices[index].text).plain
-            for index in response.answer
-            if isinstance(index, int)
-        ]
-        return Content.assemble(("; ".join(chosen), "bold"), "   ", (self.ask().plain, "$text-muted"))
+        chosen = inline(self.activity.in_words(response.answer)).plain
+        return Content.assemble((chosen, "bold"), "   ", (self.ask().plain, "$text-muted"))
 
     def show_answer(self, given: Given) -> None:
-        self._chosen = {index for index in self.order if index in tuple(given)}
+        self._chosen = {index for index in self.order if self.activity.entry_ids[index] in tuple(given)}
         self.cursor = min(map(self.order.index, self._chosen), default=0)
         self.draw()
 
@@ -277,7 +277,11 @@ class OrderBox(ListBox[Order]):
         super().move(target)
 
     def submit(self) -> None:
-        self.respond(tuple(self._order))
+        self.respond(self._ids)
+
+    @property
+    def _ids(self) -> tuple[str, ...]:
+        return tuple(self.activity.entry_ids[event] for event in self._order)
 
     def show(self, response: MarkedResponse, just_now: bool) -> None:
         order = self._events(response.answer)
@@ -289,7 +293,7 @@ class OrderBox(ListBox[Order]):
     @property
     def draft(self) -> Draft | None:
         untouched = self._order == list(self.order)
-        return None if self.is_locked or untouched else self._order
+        return None if self.is_locked or untouched else list(self._ids)
 
     def restore_draft(self, draft: Draft) -> None:
         if isinstance(draft, list) and not self.is_locked:
@@ -302,8 +306,8 @@ class OrderBox(ListBox[Order]):
 
     def _events(self, given: Given) -> tuple[int, ...]:
         """Return the order given; empty if the lesson's events have changed since."""
-        order = tuple(index for index in given if isinstance(index, int))
-        return order if sorted(order) == list(range(len(self.activity.events))) else ()
+        places = {id: event for event, id in enumerate(self.activity.entry_ids)}
+        return tuple(places[id] for id in given) if sorted(given) == sorted(places) else ()
 
     def _sign(self, line: int, event: int) -> str:
         if self._is_grabbed and line == self.cursor:

@@ -94,7 +94,7 @@ class ShapeBox(PredictionBox[ShapePrediction], ListBox[ShapePrediction]):
         if self._chosen is None:
             self.show_feedback(Content("Choose with a digit or with Space, then press Enter."))
         else:
-            self.respond((self._chosen,))
+            self.respond((self.activity.entry_ids[self._chosen],))
 
     def show(self, response: MarkedResponse, just_now: bool) -> None:
         self._is_revealed = bool(response.mark.feedback)
@@ -102,14 +102,15 @@ class ShapeBox(PredictionBox[ShapePrediction], ListBox[ShapePrediction]):
 
     @property
     def draft(self) -> Draft | None:
-        return None if self.is_locked or self._chosen is None else [self._chosen]
+        return None if self.is_locked or self._chosen is None else [self.activity.entry_ids[self._chosen]]
 
     def restore_draft(self, draft: Draft) -> None:
         if isinstance(draft, list) and not self.is_locked:
             self.show_answer(tuple(draft))
 
     def show_answer(self, given: Given) -> None:
-        self._chosen = next((index for index in self.order if index in tuple(given)), None)
+        ids = self.activity.entry_ids
+        self._chosen = next((index for index in self.order if ids[index] in tuple(given)), None)
         self.draw()
 
     def feedback(self, response: MarkedResponse) -> Content:

@@ -153,8 +153,7 @@ class ShellBox(ActivityBox[ShellActivity], can_focus=True):
     def show_answer(self, given: Given) -> None:
         """Show the goals reached at the same time earlier; later boards show the current state."""
         goals = (
-            GoalState(id=goal.id, text=goal.text, ticked=place in given)
-            for place, goal in enumerate(self.activity.goals)
+            GoalState(id=goal.id, text=goal.text, ticked=goal.id in given) for goal in self.activity.goals
         )
         self._put(GoalBoard(goals=tuple(goals)))
 
