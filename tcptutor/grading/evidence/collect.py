@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,7 +19,7 @@ from tcptutor.course.outline import Course
 from tcptutor.course.step import Step
 from tcptutor.grading.evidence import hand_in
 from tcptutor.grading.evidence.hand_in import HandInManifest
-from tcptutor.grading.evidence.timeline import PageTimeline, TimedRun, timeline
+from tcptutor.grading.evidence.timeline import PageTimeline, TimedRun, Timeline, timeline
 from tcptutor.journal import Journal
 from tcptutor.journal.events import StoredEvent
 from tcptutor.journal.sittings import SittingDoubts, find_doubts
@@ -44,13 +44,12 @@ def collect(journal: Journal, course: Course) -> HandInContents:
     collector = _RunCollector(journal.runs.folder)
     enrolment = line.enrolment
     identity = enrolment.identity if enrolment else ""
+    identities = _identities(line)
     for module in course.modules:
         for step in module.steps:
-            if not step.is_on(course.marks.path):
-                continue
-            collector.add(
-                module.id, step.for_student(module.id, identity), step, line.page(module.id, step.id)
-            )
+            if step.is_on(course.marks.path):
+                steps = [step.for_student(module.id, each) for each in identities]
+                collector.add(module.id, steps, line.page(module.id, step.id))
     manifest = HandInManifest(
         tcptutor=__version__,
         made=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -79,11 +78,21 @@ def marked_runs(
         step: Step of the page.
     """
     line = timeline(events)
-    identity = line.enrolment.identity if line.enrolment else ""
     collector = _RunCollector(folder)
     for page in (each for of in course.modules if of.id == module for each in of.steps if each.id == step):
-        collector.add(module, page.for_student(module, identity), page, line.page(module, step))
+        steps = [page.for_student(module, each) for each in _identities(line)]
+        collector.add(module, steps, line.page(module, step))
     return frozenset(id for id, _ in collector.runs)
+
+
+_MOST_IDENTITIES = 5
+"""Enrolments of a student under which sweeps are collected; the latest."""
+
+
+def _identities(line: Timeline) -> list[str]:
+    """Return the student's identities, the present one first; the last is empty, as outside graded courses."""
+    enrolled = list(dict.fromkeys(each.identity for _, each in reversed(line.enrolments)))
+    return [*enrolled[:_MOST_IDENTITIES], ""]
 
 
 class _RunCollector:
@@ -94,8 +103,8 @@ class _RunCollector:
         self.runs: list[tuple[str, Path]] = []
         self.missing: list[str] = []
 
-    def add(self, module: str, step: Step, shared: Step, page: PageTimeline) -> None:
-        for run in required_runs(step, shared, page, self._load):
+    def add(self, module: str, steps: Sequence[Step], page: PageTimeline) -> None:
+        for run in required_runs(steps, page, self._load):
             file = self._folder / run.file
             digest = text_digest(file)
             if digest and digest == (run.digest or digest):
@@ -103,7 +112,7 @@ class _RunCollector:
             else:
                 problem = "was changed" if file.exists() else "is missing"
                 self.missing.append(
-                    f"{module}/{step.id}: the file of the run {run.id} {problem}: run it again"
+                    f"{module}/{steps[0].id}: the file of the run {run.id} {problem}: run it again"
                 )
 
     def _load(self, run: TimedRun) -> Run | None:
@@ -121,32 +130,31 @@ MOST_BY_HAND = 20
 
 
 def required_runs(
-    step: Step, shared: Step, page: PageTimeline, load: Callable[[TimedRun], Run | None]
+    steps: Sequence[Step], page: PageTimeline, load: Callable[[TimedRun], Run | None]
 ) -> Iterator[TimedRun]:
     """Yield the runs of a page that its activities are marked by, each once.
 
     Args:
-        step: The student's own page.
-        shared: The page outside graded courses, which the student had before enrolling.
+        steps: The page as the student has it, and as the student had it before: under other ids, and before enrolling.
         page: The student's actions on the page.
         load: Reads a run; returns None where its file is missing.
     """
     yielded: set[str] = set()
-    for run in _with_repeats(step, shared, page, load):
+    for run in _with_repeats(steps, page, load):
         if run is not None and run.id not in yielded:
             yielded.add(run.id)
             yield run
 
 
 def _with_repeats(
-    step: Step, shared: Step, page: PageTimeline, load: Callable[[TimedRun], Run | None]
+    steps: Sequence[Step], page: PageTimeline, load: Callable[[TimedRun], Run | None]
 ) -> Iterator[TimedRun | None]:
-    for activity in step.activities:
+    for activity in steps[0].activities:
         match activity:
             case RunActivity():
                 yield from page.tried_runs
             case SweepActivity():
-                yield from _sweep_runs(activity, shared.sweep or activity, page, load)
+                yield from _sweep_runs([step.sweep or activity for step in steps], page, load)
             case ChallengeActivity():
                 yield from _challenge_runs(activity, page, load)
             case ShellActivity():
@@ -172,10 +180,10 @@ def _session_runs(shell: ShellActivity, page: PageTimeline) -> Iterator[TimedRun
 
 
 def _sweep_runs(
-    sweep: SweepActivity, shared: SweepActivity, page: PageTimeline, load: Callable[[TimedRun], Run | None]
+    sweeps: Sequence[SweepActivity], page: PageTimeline, load: Callable[[TimedRun], Run | None]
 ) -> Iterator[TimedRun]:
     """Yield for each value and seed the first valid run, and the latest run."""
-    cells = [experiment for each in (sweep, shared) for _, experiment in each.cells()]
+    cells = [experiment for sweep in sweeps for _, experiment in sweep.cells()]
     first: dict[int, TimedRun] = {}
     latest: dict[int, TimedRun] = {}
     for run in page.complete_runs[-MOST_SWEPT:]:
