@@ -28,10 +28,12 @@ class ClassLists(NamedTuple):
 
     @property
     def extensions(self) -> tuple[Decision, ...]:
-        """The extensions, for each id that a student may have enrolled with."""
+        """The extensions for each id of a student, and a mistyped id as `same_as` of the right one."""
         ids = [row.ids for row in self.whole.students] if self.whole else []
         found = []
         for each in self.decisions:
+            if each.kind == "same_as":
+                found.append(replace(each, student=each.same_as, same_as=each.student))
             if each.is_extension:
                 student = fold_id(each.student)
                 others = next((names for names in ids if student in map(fold_id, names)), ())

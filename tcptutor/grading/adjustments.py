@@ -47,6 +47,8 @@ def adjust(
     for student in dict.fromkeys(each.student for each in usable):
         if any(_own(each, usable, student) for each in graded):
             continue
+        if _is_other_id(student, usable, graded):
+            continue
         if fold_id(student) not in {fold_id(id) for ids in roster for id in ids}:
             names = [each.grade.student for each in graded if each.grade is not None]
             similar = near(student, [*names, *(id for ids in roster for id in ids)])
@@ -73,6 +75,14 @@ def _own(graded: GradedFile, decisions: Sequence[Decision], student: str = "") -
     """Return the decisions on the student of a hand-in, or those that name `student`."""
     found = decisions_for(decisions, graded.grade.student if graded.grade else "", graded.file)
     return tuple(each for each in found if student in ("", each.student))
+
+
+def _is_other_id(student: str, decisions: Sequence[Decision], graded: Sequence[GradedFile]) -> bool:
+    """Return whether the student handed in under the right id, after work under this one."""
+    right = {
+        fold_id(each.same_as) for each in decisions if each.student == student and each.kind == "same_as"
+    }
+    return any(each.grade is not None and fold_id(each.grade.student) in right for each in graded)
 
 
 def place_problem(decision: Decision, course: Course) -> str:

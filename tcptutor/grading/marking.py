@@ -24,7 +24,7 @@ from tcptutor.course.page_sweep import curve_of
 from tcptutor.course.paths import PRETEST
 from tcptutor.course.step import Step
 from tcptutor.grading import pace
-from tcptutor.grading.decisions import Decision, extended_scheme
+from tcptutor.grading.decisions import Decision, extended_scheme, fold_id
 from tcptutor.grading.evidence import honesty, plausibility
 from tcptutor.grading.evidence.collect import MOST_SWEPT
 from tcptutor.grading.evidence.hand_in import HandIn
@@ -47,7 +47,7 @@ def grade_hand_in(
         hand_in: An open hand-in.
         course: The course with its marking scheme.
         code: Grade only students of the course with this code; empty for all.
-        extensions: The student's own deadlines.
+        extensions: The student's own deadlines, and other ids that are the same student.
     """
     line = timeline(hand_in.events)
     enrolment = line.enrolment
@@ -55,7 +55,9 @@ def grade_hand_in(
     if code and (enrolment is None or enrolment.course != code):
         where = f"in the course {enrolment.course}" if enrolment else "in no course"
         refused = f"the student is enrolled {where}, not in {code}"
-    checks, ownership = RunChecks(hand_in), Ownership(line)
+    same = {fold_id(each.same_as) for each in extensions if each.kind == "same_as"}
+    same_ids = {each.student for _, each in line.enrolments if fold_id(each.student) in same}
+    checks, ownership = RunChecks(hand_in), Ownership(line, same_ids)
     foreign_share = course.marks.before_enrolling if code else 1.0
     marks = [
         mark

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +13,8 @@ from tcptutor.grading.evidence.hand_in import open_hand_in
 from tcptutor.grading.grade import Grade
 from tcptutor.grading.marking import grade_hand_in
 from tcptutor.grading.remarks import to_decide
-from tests.grading.evidence.student import KEY, SWEPT, Student, course, handed_in, identity
+from tests.command import here as tcptutor
+from tests.grading.evidence.student import KEY, LESSONS, SWEPT, Student, course, handed_in, identity
 
 
 def _grade(file: Path, code: str = KEY.code, before_enrolling: float = 0.0) -> Grade:
@@ -123,6 +125,28 @@ def test_work_made_under_another_id_counts_as_before_enrolling(tmp_path: Path) -
     assert to_decide(found.remarks) == (
         "work was taken over from another id: 4 answers, 2 predictions, 5 runs and 1 network by hand were made as ada",
     )
+
+
+def test_a_teacher_says_that_another_id_is_the_same_student(tmp_path: Path) -> None:
+    """A typing error that was seen after weeks."""
+
+    def do(one: Student) -> None:
+        one.does_all()
+        one.journal.enrol("ada.l", KEY.code)
+
+    file = handed_in("ada", tmp_path, do)
+    decided = tmp_path / "decisions.toml"
+    given = ("ada", "--same-as", "ada.l", "--reason", "A typing error", "--by", "AB", "--exceptions", decided)
+    done = tcptutor("decide", *given)
+    assert done.returncode == 0, done.stderr
+    shown = ("grade", file, "--key", KEY.code, "--lessons", LESSONS, "--json")
+    before, after = tcptutor(*shown), tcptutor(*shown, "--exceptions", decided)
+    assert "no hand-in" not in after.stderr
+    (found,) = json.loads(before.stdout)["hand_ins"]
+    assert found["total"] == sum(PLAIN.values())
+    (found,) = json.loads(after.stdout)["hand_ins"]
+    assert (found["student"], found["total"]) == ("ada.l", 19)
+    assert all(remark["level"] == "note" for remark in found["remarks"])
 
 
 def test_work_under_a_corrected_id_counts(tmp_path: Path) -> None:

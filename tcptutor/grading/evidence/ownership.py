@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from difflib import SequenceMatcher
 from functools import cached_property
 from typing import NamedTuple
@@ -57,8 +57,14 @@ def _plural(name: str) -> str:
 class Ownership:
     """Tells under which enrolment the work of a timeline was made."""
 
-    def __init__(self, line: Timeline) -> None:
-        self._line = line
+    def __init__(self, line: Timeline, same_ids: Collection[str] = ()) -> None:
+        """Take a timeline.
+
+        Args:
+            line: All actions of a student.
+            same_ids: Other ids that are the same student, as the teacher decided.
+        """
+        self._line, self._same_ids = line, same_ids
 
     def is_own(self, serial: int) -> bool:
         """Return whether an event was made under the enrolment that counts, or under one that it corrects.
@@ -95,15 +101,13 @@ class Ownership:
     @cached_property
     def corrected(self) -> tuple[Enrolment, ...]:
         """Return the enrolments of which the one that counts is a correction."""
-        last = self._line.enrolment
-        return tuple(
-            each
-            for each in self._others[-_MOST_CORRECTIONS:]
-            if last is not None
-            and (
-                not self.work[each].total or (self.work[each].total <= LITTLE_WORK and _are_alike(each, last))
-            )
-        )
+        return tuple(each for each in self._others if self._is_corrected(each))
+
+    def _is_corrected(self, other: Enrolment) -> bool:
+        last, work = self._line.enrolment, self.work[other].total
+        if last is None or not work or other.student in self._same_ids:
+            return True
+        return work <= LITTLE_WORK and other in self._others[-_MOST_CORRECTIONS:] and _are_alike(other, last)
 
     @property
     def taken_over(self) -> dict[Enrolment, WorkCount]:
