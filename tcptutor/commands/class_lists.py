@@ -40,14 +40,19 @@ class ClassLists(NamedTuple):
                 found += [replace(each, student=name) for name in dict.fromkeys([each.student, *others])]
         return tuple(found)
 
-    def apply(self, graded: Sequence[GradedFile], course: Course) -> tuple[list[GradedFile], RollCall | None]:
-        """Apply the decisions and call the roll, with warnings; return the hand-ins of the chosen section."""
+    def adjust(self, graded: Sequence[GradedFile], course: Course) -> list[GradedFile]:
+        """Apply the decisions, and warn of those without effect."""
+        if not self.decisions:
+            return [*graded]
+        ids = [row.ids for row in self.whole.students] if self.whole else []
+        found, lines = adjust(graded, self.decisions, course, ids)
+        for line in lines:
+            warn(line)
+        return found
+
+    def call_roll(self, graded: Sequence[GradedFile]) -> tuple[list[GradedFile], RollCall | None]:
+        """Call the roll, with warnings; return the hand-ins of the chosen section."""
         found = [*graded]
-        if self.decisions:
-            ids = [row.ids for row in self.whole.students] if self.whole else []
-            found, lines = adjust(found, self.decisions, course, ids)
-            for line in lines:
-                warn(line)
         if self.roster is None:
             return found, None
         roll = call_roll(self.roster, found, self.whole)

@@ -12,13 +12,14 @@ import msgspec
 from tcptutor.base.columns import table
 from tcptutor.base.errors import UsageError, quoted
 from tcptutor.base.files import atomic
-from tcptutor.commands.class_lists import read_lists
+from tcptutor.commands.class_lists import ClassLists, read_lists
 from tcptutor.commands.comments import write_drafts
 from tcptutor.commands.output import Bar, on_terminal, print_json, print_lines, toned, warn, width
 from tcptutor.commands.sheets import write_sheets
 from tcptutor.commands.student_files import check_folder
 from tcptutor.commands.targets import check_plot, check_targets, draw_plot
 from tcptutor.grading import batch, session, views
+from tcptutor.grading.adjustments import settle
 from tcptutor.grading.batch import GradingBasis
 from tcptutor.grading.copies import remark_copies
 from tcptutor.grading.evidence.hand_in import SUFFIX
@@ -82,8 +83,8 @@ def grade_files(request: GradeRequest) -> int:
     lists = read_lists(request.roster, request.roster_column, request.section, request.exceptions)
     basis = GradingBasis.from_options(request.lessons, code, request.modules)
     basis = basis._replace(extensions=lists.extensions)
-    graded = grade_all(paths, basis, request.jobs, request.cluster, choice)
-    graded, roll = lists.apply(graded, basis.course)
+    graded = grade_all(paths, basis, lists, request.jobs, request.cluster, choice)
+    graded, roll = lists.call_roll(graded)
     _print_grades(graded, roll, request)
     if request.comments is not None:
         write_drafts(graded, request.comments, request.replace)
@@ -140,11 +141,12 @@ def read_course_key(given: str | None) -> tuple[str, CourseKey | None]:
 def grade_all(
     paths: Sequence[Path],
     basis: GradingBasis,
+    lists: ClassLists,
     jobs: int | None,
     cluster: str | None,
     choice: Choice | None = None,
 ) -> list[GradedFile]:
-    """Grade with a progress bar, repeat the runs of `choice`, select what counts, and warn of failures.
+    """Grade with a progress bar, repeat the runs of `choice`, apply decisions, select hand-ins, and warn of failures.
 
     Raises the errors of `grading.session.grade_all` and of `grading.reruns.Reruns`.
     """
@@ -156,7 +158,8 @@ def grade_all(
             with Bar("runs", len(experiments)) as bar:
                 reruns.run(experiments, bar.advance)
         graded = reruns.compare(graded)
-    graded = remark_copies(select(graded, basis.course.marks.hand_ins))
+    graded = select(lists.adjust(graded, basis.course), basis.course.marks.hand_ins)
+    graded = settle(remark_copies(graded))
     for each in graded:
         if each.grade is None:
             warn(each.problem)
@@ -244,7 +247,7 @@ def show_class(request: ClassRequest) -> int:
     lists = read_lists(request.roster, request.roster_column, request.section, request.exceptions)
     basis = GradingBasis.from_options(request.lessons, code, request.modules)
     basis = basis._replace(extensions=lists.extensions)
-    graded, roll = lists.apply(grade_all(paths, basis, request.jobs, request.cluster), basis.course)
+    graded, roll = lists.call_roll(grade_all(paths, basis, lists, request.jobs, request.cluster))
     missing = [row.name for row in roll.missing] if roll else []
     named = survey(graded, basis.course, missing)
     shown = anonymize(named) if request.anonymous else named

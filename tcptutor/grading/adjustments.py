@@ -15,7 +15,6 @@ from tcptutor.course.outline import Course
 from tcptutor.grading.decisions import Decision, decisions_for, fold_id
 from tcptutor.grading.grade import ActivityMark, Grade, GradedFile, Outcome
 from tcptutor.grading.remarks import Remark
-from tcptutor.grading.selection import select
 
 
 def adjust(
@@ -50,15 +49,39 @@ def adjust(
         if _is_other_id(student, usable, graded):
             continue
         if fold_id(student) not in {fold_id(id) for ids in roster for id in ids}:
+            # A single hand-in is graded by its course's system, which has the decisions on all students.
+            if len(graded) < 2 and not roster:
+                continue
             names = [each.grade.student for each in graded if each.grade is not None]
             similar = near(student, [*names, *(id for ids in roster for id in ids)])
             lines.append(f"no hand-in of {quoted(student)}, of whom you decided{similar and f': {similar}'}")
         elif any(each.kind in ("marks", "excuse") for each in usable if each.student == student):
             found.append(GradedFile("", _without_work(course, student)))
     adjusted = [_adjusted(each, usable, course.marks, lines) for each in found]
-    if any(each.kind in ("same_as", "accept") for each in usable):
-        adjusted = _chosen(select(adjusted, course.marks.hand_ins))
     return adjusted, list(dict.fromkeys(lines))
+
+
+def settle(graded: Sequence[GradedFile]) -> list[GradedFile]:
+    """Let the hand-ins count that the teacher named, and turn remarks that the teacher accepted into notes.
+
+    Args:
+        graded: The adjusted hand-ins, with all remarks, and marked which of several counts.
+    """
+    files = {
+        each.grade.student: each.file
+        for each in graded
+        if each.grade is not None and any(own.file == each.file for own in each.grade.decisions)
+    }
+    return [
+        _settled(
+            each._replace(
+                superseded_by="" if each.file == files[each.grade.student] else files[each.grade.student]
+            )
+            if each.grade is not None and each.grade.student in files
+            else each
+        )
+        for each in graded
+    ]
 
 
 def own_id(student: str, graded: Sequence[GradedFile], roster: Sequence[Collection[str]]) -> str:
@@ -136,8 +159,7 @@ def _adjusted(
             grade = replace(grade, student=each.same_as)
         elif each.kind == "accept" and not each.page:
             if each.file in ("", graded.file):
-                settled = tuple(_settled(remark, each) for remark in grade.remarks)
-                grade = replace(grade, refused="", remarks=settled)
+                grade = replace(grade, refused="")
         elif not each.is_extension:
             chosen = [mark for mark in grade.marks if each.concerns(mark.module, mark.page, mark.activity)]
             changed = {
@@ -156,7 +178,18 @@ def _adjusted(
     return graded._replace(grade=grade)
 
 
-def _settled(remark: Remark, decision: Decision) -> Remark:
+def _settled(graded: GradedFile) -> GradedFile:
+    grade = graded.grade
+    if grade is None:
+        return graded
+    for each in grade.decisions:
+        if each.kind == "accept" and not each.page and each.file in ("", graded.file):
+            remarks = tuple(_accepted(remark, each) for remark in grade.remarks)
+            grade = replace(grade, remarks=remarks)
+    return graded._replace(grade=grade)
+
+
+def _accepted(remark: Remark, decision: Decision) -> Remark:
     if remark.level == "note":
         return remark
     return replace(remark, level="note", text=f"{remark.text}; accepted: {decision.grounds}")
@@ -196,20 +229,3 @@ def _share_if_accepted(mark: ActivityMark, scheme: MarkScheme) -> float:
         return 1.0
     right = next((at for at, each in enumerate(mark.answers) if each.correct), None)
     return scheme.remaining_share(right, 0, None) if right is not None else 0.0
-
-
-def _chosen(graded: Sequence[GradedFile]) -> list[GradedFile]:
-    """Let the hand-ins that the teacher named count, instead of the student's others."""
-    files = {
-        each.grade.student: each.file
-        for each in graded
-        if each.grade is not None and any(own.file == each.file for own in each.grade.decisions)
-    }
-    return [
-        each
-        if each.grade is None or each.grade.student not in files
-        else each._replace(
-            superseded_by="" if each.file == files[each.grade.student] else files[each.grade.student]
-        )
-        for each in graded
-    ]

@@ -178,7 +178,8 @@ def _module(sheet: Sheet, marks: Sequence[ActivityMark]) -> Iterator[str]:
     not_done: list[tuple[str, float]] = []
     for page, each in groupby(marks, key=lambda mark: mark.page):
         own = list(each)
-        if all(mark.outcome == "missing" and not mark.answers for mark in own):
+        left = [mark for mark in own if mark.outcome == "missing" and not mark.answers]
+        if len(left) == len(own):
             not_done.append((own[0].title, sum(mark.of for mark in own)))
             continue
         counted = [mark for mark in own if mark.counts]
@@ -187,7 +188,12 @@ def _module(sheet: Sheet, marks: Sequence[ActivityMark]) -> Iterator[str]:
         yield f"<h3><span>{_text(own[0].title)}</span><span>{marks_of_page}</span></h3>"
         activities = _activities(sheet, own[0].module, page)
         for mark in own:
-            yield from _row(sheet, mark, activities.get(mark.activity))
+            if mark not in left:
+                yield from _row(sheet, mark, activities.get(mark.activity))
+        if left:
+            names = ", ".join(f'<span class="place">{_text(_place(mark))}</span>' for mark in left)
+            yield f'<div class="row"><span class="dim">○</span><div>Not done: {names}</div>'
+            yield f'<span class="mark">{_marks(0.0, sum(mark.of for mark in left))}</span></div>'
     if not_done:
         of = format_number(sum(worth for _, worth in not_done))
         names = ", ".join(_text(title) for title, _ in not_done)
@@ -243,7 +249,7 @@ def _answers(mark: ActivityMark) -> Iterator[str]:
 def _answer(given: GivenAnswer) -> str:
     right = {True: ' <span class="good">right</span>', False: ' <span class="bad">wrong</span>', None: ""}
     sure = f", {_SURENESS[given.sureness]}" if given.sureness else ""
-    feedback = f" <span>{_text(given.feedback)}</span>" if given.feedback else ""
+    feedback = f" {_MARKDOWN.renderInline(escaped(given.feedback, lines=True))}" if given.feedback else ""
     answer = f"“{_text(given.text)}”" if given.text else "no answer"
     return f'{answer}{right[given.correct]} <span class="dim time">{_time(given.at)}{sure}</span>{feedback}'
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.command import here as tcptutor
-from tests.grading.evidence.student import KEY, LESSONS, Student, handed_in
+from tests.grading.evidence.student import KEY, LESSONS, Student, handed_in, student
 
 ROSTER = "ID number,Email address,Section\ns1,ada,A\ns2,bob@example.edu,B\ns3,carol,B\n"
 BY = ("--reason", "The lab's network was down.", "--by", "AB")
@@ -249,3 +249,31 @@ def test_a_file_of_decisions_that_is_none_stops_grading_in_one_line(
     done = tcptutor("grade", handed, "--lessons", course / "lessons", "--exceptions", course / "x.toml")
     assert (done.returncode, done.stdout) == (2, "")
     assert said in " ".join(done.stderr.split())
+
+
+def test_remarks_of_the_class_are_about_students_as_the_teacher_knows_them(course: Path) -> None:
+    """One student enrolled twice, and handed in each time: the files share events."""
+    both = course / "both"
+    both.mkdir()
+    with student("bbo", course / "work") as one:
+        half(one)
+        one.answer(5, "shell", (0,))
+        one.hands_in(both / "first.tcphandin")
+        one.journal.enrol("bob", KEY.code)
+        one.hands_in(both / "second.tcphandin")
+
+    def waiting() -> list[str]:
+        out = json.loads(_grade(course, both, "--json", "--exceptions", course / "x.toml")[0])["hand_ins"]
+        counted = [each for each in out if not each["instead"]]
+        return [
+            remark["text"] for each in counted for remark in each["remarks"] if remark["level"] == "decide"
+        ]
+
+    (course / "x.toml").write_text("")
+    assert any("events are also in another hand-in" in text for text in waiting())
+    _decide(course, "bbo", "--same-as", "bob")
+    assert not any("events are also in another hand-in" in text for text in waiting())
+    (course / "x.toml").write_text("")
+    for name in ("bbo", "bob"):
+        _decide(course, name, "--accept")
+    assert waiting() == []

@@ -147,6 +147,16 @@ def test_gradescope_shows_marks_when_the_teacher_says(made: Made, tmp_path: Path
     assert {one["visibility"] for one in (result, *result["tests"])} == {"after_due_date"}
 
 
+def test_gradescope_applies_the_teachers_decisions(made: Made, tmp_path: Path) -> None:
+    """Those on the student of the hand-in; those on others stay unsaid."""
+    lines = [
+        f'[[decision]]\nstudent = "{who}"\nmarks = 3\nreason = "Ill"\nby = "AB"' for who in ("ada", "zoe")
+    ]
+    result = gradescope(tmp_path, made, FULL, **{"exceptions.toml": "\n".join(lines)})
+    assert (result["score"], told(result)) == (3, (pytest.approx(3, abs=0.01), 19))
+    assert "Ill (AB)" in result["output"] and "zoe" not in json.dumps(result)
+
+
 def test_gradescope_gives_nothing_for_the_file_of_another_student(made: Made, tmp_path: Path) -> None:
     assert gradescope(tmp_path / "own", made, FULL, check_email="")["score"] == 19
     theirs = gradescope(tmp_path / "theirs", made._replace(ada=made.bob), FULL, check_email="")
