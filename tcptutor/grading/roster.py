@@ -35,6 +35,8 @@ _SECTIONS = ("section", "sections", "group", "groups", "tutorial", "class")
 _ROLE = "role"
 _NO_STUDENTS = ("points possible", "student, test")
 """First cells of rows of Canvas that are no students."""
+_FEW = 3
+"""Unknown students that are named one by one even if they are most of the class."""
 _SHORT = 6
 """Letters up to which ids are similar with one slip, and others with two: numbers differ by little."""
 
@@ -63,6 +65,8 @@ class Roster(NamedTuple):
     """All rows, with those that are no students."""
     problems: tuple[str, ...] = ()
     """A line per row that cannot be used."""
+    id_columns: tuple[str, ...] = ()
+    """Headings of ids and emails."""
 
     @property
     def students(self) -> Iterator[RosterStudent]:
@@ -141,7 +145,13 @@ def read_roster(path: Path, column: str = "") -> Roster:
         read.append(
             RosterStudent(line, full, named, tuple(dict.fromkeys(filter(None, map(str.strip, parts)))))
         )
-    return Roster(str(path), tuple(head), tuple(read), (*problems, *_repeated_ids(path, read)))
+    return Roster(
+        str(path),
+        tuple(head),
+        tuple(read),
+        (*problems, *_repeated_ids(path, read)),
+        tuple(head[at] for at in ids),
+    )
 
 
 def call_roll(roster: Roster, graded: Sequence[GradedFile], others: Roster | None = None) -> RollCall:
@@ -173,7 +183,13 @@ def call_roll(roster: Roster, graded: Sequence[GradedFile], others: Roster | Non
             if grade.student not in exact:
                 lines.append(f"{_shown(grade.student)} is taken for {_shown(row.name)} of the roster")
     absent = [row for row in whole.students if row not in of_row]
-    lines += [_stranger_line(each, student, absent, alike) for each, student in strangers]
+    if len(strangers) > max(_FEW, len(counted) / 2):
+        lines.append(
+            f"{len(strangers)} of {len(counted)} hand-ins are of nobody on {whole.file}, which has"
+            f" {' and '.join(whole.id_columns)}: name the column that students enrolled by with --roster-column"
+        )
+    else:
+        lines += [_stranger_line(each, student, absent, alike) for each, student in strangers]
     found = {row.line: of_row[row] for row in roster.students if row in of_row}
     return RollCall(roster, found, tuple(each for each, _ in strangers), tuple(lines))
 
@@ -260,7 +276,8 @@ def _is_similar(one: str, other: str) -> bool:
     if one.partition("@")[0] == other.partition("@")[0] and "@" in one + other:
         return True
     slips = 1 if min(sum(map(str.isalpha, each)) for each in (one, other)) <= _SHORT else 2
-    return _distance(one, other, slips) <= slips
+    # Each slip changes two letters at most, so that few pairs are worth the comparison.
+    return len(set(one) ^ set(other)) <= 2 * slips and _distance(one, other, slips) <= slips
 
 
 def _distance(one: str, other: str, most: int) -> int:

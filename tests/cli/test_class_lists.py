@@ -277,3 +277,14 @@ def test_remarks_of_the_class_are_about_students_as_the_teacher_knows_them(cours
     for name in ("bbo", "bob"):
         _decide(course, name, "--accept")
     assert waiting() == []
+
+
+def test_the_class_report_names_who_is_missing(course: Path, handed: Path) -> None:
+    words = ["class", handed, "--lessons", course / "lessons", "--roster", course / "roster.csv", "--text"]
+    done = tcptutor(*words)
+    assert done.returncode == 0, done.stderr
+    assert "2 without a hand-in: s2, s3" in done.stdout
+    hidden = tcptutor(*words, "--anonymous").stdout
+    assert "2 without a hand-in" in hidden and "s2" not in hidden
+    found = json.loads(tcptutor(*words[:-1], "--json").stdout)
+    assert found["missing"] == ["s2", "s3"]

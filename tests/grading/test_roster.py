@@ -172,3 +172,9 @@ def test_json_names_the_missing_and_the_unknown(tmp_path: Path) -> None:
     roll = _roll(tmp_path, MOODLE, "s1", "zed")
     told = json.loads(format_grades([*roll.found.values(), *roll.unknown], "json", roll))["roster"]
     assert (told["missing"], told["unknown"]) == (["s2"], ["zed.tcphandin"])
+
+
+def test_a_wrong_column_costs_one_line(tmp_path: Path) -> None:
+    roll = _roll(tmp_path, "id,name\ns1,Ada\ns2,Bob\n", "ada@x", "bob@x", "eve@x", "zoe@x")
+    (line,) = roll.lines
+    assert "4 of 4 hand-ins are of nobody on" in line and "which has id: name the column" in line
