@@ -13,7 +13,7 @@ from tcptutor.journal import store
 from tcptutor.journal.events import JournalEvent, StoredEvent, chain, decode
 from tcptutor.journal.fold import JournalFold, fold_events
 from tcptutor.journal.order import is_merged
-from tcptutor.journal.sittings import note_sitting
+from tcptutor.journal.second_record import record_answers
 from tcptutor.journal.waiting import DeferredFile, WaitingSaves
 from tcptutor.runs.store import RunStore
 
@@ -32,8 +32,6 @@ class EventLog:
         self._path = path
         self.runs = RunStore(folder)
         self._fold = JournalFold()
-        self._opened_at = 0
-        """Number of events when the journal was opened."""
         self._waiting = WaitingSaves()
         self._deferred: DeferredFile | None = None
         self.notice = notice
@@ -54,7 +52,6 @@ class EventLog:
         connection, notice = store.open_store(path, patience)
         log = cls(connection, path, path.parent / "runs", notice)
         log._catch_up()
-        log._opened_at = log._fold.serial
         if broken := log._fold.broken:
             log.notice = notice or (
                 f"event {broken} of the journal is not as it was written, or one before it is missing: "
@@ -112,9 +109,6 @@ class EventLog:
         self.save_waiting(at_once=True)
         if self._deferred and not self._fold.serial:
             self._deferred = None  # no event could be lost
-        enrolment = self._fold.record.enrolment
-        if enrolment and self._fold.serial > self._opened_at and self._path == places.state() / "journal.db":
-            note_sitting(enrolment.identity, self._fold.hash)
         self._connection.close()
 
     def events(self) -> Iterator[StoredEvent]:
@@ -152,6 +146,9 @@ class EventLog:
                 added = list(chain(events, self._fold.serial, self._fold.hash))
                 store.add_events(self._connection, added)
             self._fold = fold_events(added, self._fold)
+        enrolment = self._fold.record.enrolment
+        if enrolment and self._path == places.state() / "journal.db":
+            record_answers(enrolment.identity, added)
 
     def _move_to_file(self) -> bool:
         """Move from memory to the file if it can be opened now, and return whether we are in it. Never raises."""

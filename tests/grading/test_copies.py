@@ -15,7 +15,7 @@ from tcptutor.grading.copies import remark_copies, shared_events
 from tcptutor.grading.evidence.hand_in import open_hand_in, write_hand_in
 from tcptutor.grading.evidence.trail import EventTrail
 from tcptutor.grading.grade import Grade, GradedFile
-from tcptutor.journal import sittings
+from tcptutor.journal import second_record
 from tcptutor.journal.events import Enrolled, chain, decode
 from tests.command import here as tcptutor
 from tests.grading.evidence.student import KEY, LESSONS, Student, handed_in, student
@@ -130,7 +130,7 @@ def test_a_later_hand_in_continues_an_earlier_one(tmp_path: Path) -> None:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A student's own data folder, in which ada has enrolled and worked for two sittings."""
+    """A student's own data folder, in which ada has enrolled and worked."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     assert tcptutor("enrol", KEY.code, "ada").returncode == 0
@@ -151,7 +151,7 @@ def _handed_in(place: Path, tmp_path: Path) -> list[str]:
     return [remark["text"] for remark in found["remarks"]]
 
 
-def test_sittings_one_after_the_other_are_nothing_to_tell(home: Path, tmp_path: Path) -> None:
+def test_work_in_one_journal_is_nothing_to_tell(home: Path, tmp_path: Path) -> None:
     (tmp_path / "class").mkdir()
     _works(home)
     assert _handed_in(home, tmp_path) == []
@@ -177,7 +177,7 @@ def test_wrong_attempts_that_were_made_elsewhere_are_told(
         shutil.copytree(kept, home, dirs_exist_ok=True)
     _works(home)
     (remark,) = _handed_in(home, tmp_path)
-    assert "ended with an event that is not in the journal" in remark
+    assert remark.startswith("1 answer or hint is missing that the student's computer has on record")
 
 
 def test_two_folders_that_are_merged_are_one_journal(
@@ -195,18 +195,18 @@ def test_two_folders_that_are_merged_are_one_journal(
     assert _handed_in(home, tmp_path) == []
 
 
-def test_a_clock_that_was_set_back_between_two_sittings_is_told(
+def test_a_clock_that_was_set_back_between_two_answers_is_told(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "class").mkdir()
-    now = sittings._now
+    now = second_record._now
 
-    def three_days_ago(last: bytes) -> sittings.Sitting:
-        found = now(last)
+    def three_days_ago(digest: bytes) -> second_record.AnswerRecord:
+        found = now(digest)
         return msgspec.structs.replace(found, at=found.at - 3 * 86400)
 
     with monkeypatch.context() as patch:
-        patch.setattr(sittings, "_now", three_days_ago)
+        patch.setattr(second_record, "_now", three_days_ago)
         _works(home)
     (remark,) = _handed_in(home, tmp_path)
     assert remark.startswith("the clock was put back by 2592")

@@ -22,7 +22,7 @@ from tcptutor.grading.evidence.hand_in import HandInManifest
 from tcptutor.grading.evidence.timeline import PageTimeline, TimedRun, Timeline, timeline
 from tcptutor.journal import Journal
 from tcptutor.journal.events import StoredEvent
-from tcptutor.journal.sittings import SittingDoubts, find_doubts
+from tcptutor.journal.second_record import RecordDoubts, find_doubts
 from tcptutor.run import Run, load
 from tcptutor.run.files import text_digest
 
@@ -60,7 +60,7 @@ def collect(journal: Journal, course: Course) -> HandInContents:
         events=len(events),
         machine=hand_in.machine(),
         missing=tuple(collector.missing),
-        sittings=find_doubts(identity, [event.hash for event in events]) if identity else SittingDoubts(),
+        second_record=find_doubts(identity, events) if identity else RecordDoubts(),
     )
     return HandInContents(manifest, events, collector.runs)
 

@@ -30,7 +30,7 @@ from tcptutor.base.errors import JournalError, TutorError, refused
 from tcptutor.course.outline import Course
 from tcptutor.journal.chains import export_events, read_events
 from tcptutor.journal.events import StoredEvent
-from tcptutor.journal.sittings import SittingDoubts
+from tcptutor.journal.second_record import RecordDoubts
 from tcptutor.run import Run, load
 
 FORMAT_VERSION = 1
@@ -75,7 +75,7 @@ class HandInManifest(msgspec.Struct, frozen=True, kw_only=True):
     machine: dict[str, str] = {}
     missing: tuple[str, ...] = ()
     """A line per run that could not be included."""
-    sittings: SittingDoubts = SittingDoubts()
+    second_record: RecordDoubts = RecordDoubts()
     format_version: int = FORMAT_VERSION
 
 

@@ -11,7 +11,7 @@ from tcptutor.grading.evidence.hand_in import HandIn
 from tcptutor.grading.evidence.ownership import LITTLE_WORK, Ownership
 from tcptutor.grading.evidence.timeline import Timeline
 from tcptutor.grading.remarks import Remark, decide, note
-from tcptutor.journal.sittings import SittingDoubts
+from tcptutor.journal.second_record import RecordDoubts
 
 _CLOCK_STEP = 120.0
 """Seconds by which a clock may step back without a remark: computers correct it by themselves."""
@@ -33,7 +33,7 @@ def remarks(hand_in: HandIn, line: Timeline, ownership: Ownership, scheme: MarkS
         yield decide(f"the clock was put back by {seconds:.0f} s before event {serial}")
     if len(steps) > _MOST_NAMED:
         yield decide(f"and {len(steps) - _MOST_NAMED} more times")
-    yield from _sittings(hand_in.manifest.sittings)
+    yield from _second_record(hand_in.manifest.second_record)
     yield from _dates(hand_in, line, scheme)
     yield from _enrolments(line, ownership)
     if line.left_out:
@@ -45,15 +45,15 @@ def remarks(hand_in: HandIn, line: Timeline, ownership: Ownership, scheme: MarkS
     yield from (note(line[:_LONGEST_REMARK], shown=True) for line in hand_in.manifest.missing[:_MOST_MISSING])
 
 
-def _sittings(doubts: SittingDoubts) -> Iterator[Remark]:
+def _second_record(doubts: RecordDoubts) -> Iterator[Remark]:
     if doubts.lost:
-        ends = "1 sitting" if doubts.lost == 1 else f"{doubts.lost} sittings"
+        lost = "1 answer or hint is" if doubts.lost == 1 else f"{doubts.lost} answers and hints are"
         yield decide(
-            f"{ends} on the student's computer ended with an event that is not in the journal: a copy was put back, or"
-            " there is a second journal"
+            f"{lost} missing that the student's computer has on record: a copy of the journal was put back, or there is"
+            " a second one"
         )
     if doubts.set_back > 0:
-        yield decide(f"the clock was put back by {doubts.set_back:.0f} s between two sittings")
+        yield decide(f"the clock was put back by {doubts.set_back:.0f} s between two answers")
 
 
 def _dates(hand_in: HandIn, line: Timeline, scheme: MarkScheme) -> Iterator[Remark]:

@@ -6,16 +6,13 @@ and again. The digest leaves out the event's place in its chain: events in a rew
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from tcptutor.base.printable import escaped
-from tcptutor.journal.events import UNREADABLE, StoredEvent, decode_carried, is_carried, is_import
+from tcptutor.journal.events import DIGEST_BYTES, UNREADABLE, StoredEvent, event_digest, is_import
 
-_BYTES = 8
-"""Bytes of a digest: 400,000 different events have an equal pair with a probability of 10⁻⁸."""
 _MOST_EVENTS = 50_000
 """First events of a journal that are compared; a student of the whole course has about 2,000."""
 _LONGEST_PAGE = 80
@@ -32,7 +29,7 @@ class EventTrail(msgspec.Struct, frozen=True):
     @property
     def events(self) -> Sequence[int]:
         """Return a number per event; equal events have equal numbers."""
-        return memoryview(self.digests[: len(self.digests) // _BYTES * _BYTES]).cast("Q")
+        return memoryview(self.digests[: len(self.digests) // DIGEST_BYTES * DIGEST_BYTES]).cast("Q")
 
     def page_at(self, index: int) -> str:
         """Return the page of an event; empty before the first page."""
@@ -42,6 +39,8 @@ class EventTrail(msgspec.Struct, frozen=True):
 class _Place(msgspec.Struct):
     module: str = ""
     step: str = ""
+    event: _Place | None = None
+    """The event in a carried row."""
 
 
 _decoder = msgspec.json.Decoder(_Place)
@@ -52,26 +51,22 @@ def event_trail(rows: Iterable[StoredEvent]) -> EventTrail:
     digests: list[bytes] = []
     pages: list[tuple[int, str]] = []
     for row in rows:
-        data = row.data
-        if is_carried(data):
-            carried = decode_carried(data)
-            if carried is None:
-                continue
-            data = bytes(carried.event)
-        if is_import(data):
+        digest = event_digest(row.data)
+        if not digest or is_import(row.data):
             continue
         if len(digests) == _MOST_EVENTS:
             break
-        page = _page(data)
+        page = _page(row.data)
         if page and (not pages or pages[-1][1] != page):
             pages.append((len(digests), page))
-        digests.append(hashlib.blake2b(data, digest_size=_BYTES).digest())
+        digests.append(digest)
     return EventTrail(b"".join(digests), tuple(pages))
 
 
 def _page(data: bytes) -> str:
     try:
         place = _decoder.decode(data)
+        place = place.event or place
     except UNREADABLE:
         return ""
     return escaped(f"{place.module}/{place.step}"[:_LONGEST_PAGE]) if place.step else ""
