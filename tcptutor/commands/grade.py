@@ -175,7 +175,7 @@ def _text(graded: Sequence[GradedFile], roll: RollCall | None, everything: bool)
         if each.grade is not None:
             yield from _lines(each, each.grade, everything)
     for row in roll.missing if roll else ():
-        yield f"{toned(row.name, 'title')}  no hand-in"
+        yield f"{toned(row.label, 'title')}  no hand-in"
 
 
 def _lines(graded: GradedFile, result: Grade, everything: bool) -> Iterator[str]:
@@ -248,7 +248,7 @@ def show_class(request: ClassRequest) -> int:
     basis = GradingBasis.from_options(request.lessons, code, request.modules)
     basis = basis._replace(extensions=lists.extensions)
     graded, roll = lists.call_roll(grade_all(paths, basis, lists, request.jobs, request.cluster))
-    missing = [row.name for row in roll.missing] if roll else []
+    missing = [row.label for row in roll.missing] if roll else []
     named = survey(graded, basis.course, missing)
     shown = anonymize(named) if request.anonymous else named
     if request.csv is not None:

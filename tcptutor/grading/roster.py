@@ -52,8 +52,13 @@ class RosterStudent(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The id by which the student is reported."""
+        """The first id."""
         return self.ids[0] if self.ids else ""
+
+    @property
+    def label(self) -> str:
+        """The first id in messages, with its invisible characters visible."""
+        return _shown(self.name)
 
 
 class Roster(NamedTuple):
@@ -176,12 +181,12 @@ def call_roll(roster: Roster, graded: Sequence[GradedFile], others: Roster | Non
             strangers.append((each, grade.student))
         elif row in of_row:
             lines.append(
-                f"{each.file} does not count: {of_row[row].file} is of the same student, {_shown(row.name)}"
+                f"{each.file} does not count: {of_row[row].file} is of the same student, {row.label}"
             )
         else:
             of_row[row] = each
             if grade.student not in exact:
-                lines.append(f"{_shown(grade.student)} is taken for {_shown(row.name)} of the roster")
+                lines.append(f"{_shown(grade.student)} is taken for {row.label} of the roster")
     absent = [row for row in whole.students if row not in of_row]
     if len(strangers) > max(_FEW, len(counted) / 2):
         lines.append(
@@ -196,7 +201,7 @@ def call_roll(roster: Roster, graded: Sequence[GradedFile], others: Roster | Non
 
 def missing_line(roll: RollCall, most: int = 10) -> str:
     """Return a line on the students without a hand-in; empty if all have one."""
-    missing = [row.name for row in roll.missing]
+    missing = [row.label for row in roll.missing]
     if not missing:
         return ""
     more = f" and {len(missing) - most} more" if len(missing) > most else ""
@@ -266,7 +271,7 @@ def _stranger_line(
     if similar:
         return f"{_shown(student)} is not on the roster; {_shown(similar[0])} is, and has no hand-in"
     if twin := alike.get(fold_id(student)):
-        return f"{_shown(student)} is not on the roster; {_shown(twin.name)} is, and has a hand-in of its own"
+        return f"{_shown(student)} is not on the roster; {twin.label} is, and has a hand-in of its own"
     return f"{_shown(student)} is not on the roster ({each.file})"
 
 

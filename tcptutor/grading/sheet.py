@@ -33,6 +33,7 @@ from tcptutor.grading.remarks import shown_to_student
 SUFFIX = ".sheet.html"
 _MOST_RUNS = 40
 """Runs of a student whose verdict is computed: a run takes some 25 ms."""
+_HOSTILE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 _MOST_ANSWERS = 12
 """Answers that are listed for an activity; the first and the last of more."""
 _KINDS = {
@@ -111,7 +112,7 @@ def run_verdicts(path: Path, grade: Grade) -> dict[str, str]:
     with suppress(TutorError), open_hand_in(path) as hand_in:
         for id in [each for each in ids if each in hand_in.run_ids][:_MOST_RUNS]:
             # Samples may be forged: any number that breaks the analysis costs the verdict alone.
-            with suppress(TutorError, ArithmeticError, LookupError, ValueError):
+            with suppress(TutorError, *_HOSTILE):
                 run, _ = hand_in.run(id)
                 rate = units.rate(float(f"{total_throughput(run):.3g}"))
                 found[id] = f"{rate}, {run.fidelity.status}: {report(run).verdict.sentence}"

@@ -25,6 +25,7 @@ from tcptutor.grading.evidence.keys import read_key
 from tcptutor.grading.formats import FORMATS, format_grades
 from tcptutor.grading.grade import GradedFile
 from tcptutor.grading.marking import grade_hand_in
+from tcptutor.grading.sheet import Sheet, run_verdicts, write_sheet
 from tcptutor.grading.survey import survey
 from tcptutor.journal import Journal
 from tcptutor.journal.chains import export_events
@@ -53,6 +54,8 @@ def _hand_in(path: Path) -> None:
         text = format_grades([GradedFile(path.name, found)], kind)
         assert is_printable(text, lines=True), f"{kind} is not printable"
     assert 0 <= found.total <= found.of
+    sheet = write_sheet(Sheet(found, _course(), path.name, run_verdicts(path, found)))
+    assert is_printable(sheet, lines=True)
     path.write_text(write_draft(found, path.name), encoding="utf-8")
     _comments(path)
     told = survey([GradedFile(path.name, found)], _course())
