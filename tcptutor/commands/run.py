@@ -16,6 +16,7 @@ from tcptutor.base.errors import LabError, TutorError
 from tcptutor.commands.names import find_experiment
 from tcptutor.commands.output import error_width, print_json, print_lines, remark, warn
 from tcptutor.commands.report import report_lines
+from tcptutor.commands.unmarked import remark_no_marks
 from tcptutor.course import experiments
 from tcptutor.run import Run
 from tcptutor.runs.conduct import ConductedRun
@@ -109,6 +110,7 @@ def run_experiment(
     """
     name = find_experiment(experiment, "tcptutor run")
     chosen = experiments.build(name, settings, seed, scale=scale)
+    remark_no_marks()
     if expected := capture_size(chosen):
         remark(expected.sentence)
     conducted, problem = run_until_signal(_conduct(chosen, backend, clock, open_store()))

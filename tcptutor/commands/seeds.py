@@ -29,6 +29,7 @@ from tcptutor.commands.output import (
     with_interval,
 )
 from tcptutor.commands.run import open_store, warn_if_unsaved
+from tcptutor.commands.unmarked import remark_no_marks
 from tcptutor.course import experiments
 from tcptutor.fleet import pool
 from tcptutor.fleet.pool import Place
@@ -63,6 +64,7 @@ def run_seeds(
     seeded = [first] + [
         experiments.build(name, settings, first.seed + step, scale=scale) for step in range(1, number)
     ]
+    remark_no_marks()
     results = _SeedRuns(seeded, as_json)
     where = asyncio.run(pool.find_place(seeded, backend, clock, None))
     if not as_json:

@@ -33,6 +33,7 @@ from tcptutor.commands.output import (
     width,
 )
 from tcptutor.commands.targets import TERMINAL, check_plot, check_regular
+from tcptutor.commands.unmarked import remark_no_marks
 from tcptutor.course.activities.run import SweepActivity
 from tcptutor.course.experiments import Catalogue
 from tcptutor.exchange.plot import save_chart
@@ -109,6 +110,7 @@ def run_sweep(request: SweepRequest) -> int:
     if request.dry_run:
         _print_plan(request, all_cells, where)
         return 0
+    remark_no_marks()
     with Store(path, definition) as store:
         return _fill(request, store, all_cells, where)
 

@@ -11,6 +11,7 @@ import pytest
 
 from tcptutor.base import places
 from tcptutor.commands.submit import submit
+from tcptutor.commands.unmarked import remark_no_marks
 from tcptutor.grading.evidence.keys import write_key
 from tests.command import here as tcptutor
 from tests.grading.evidence.student import KEY, LESSONS, Student, handed_in, student
@@ -163,6 +164,17 @@ def test_submit_shows_work_from_before_enrolling(
     (mark,) = told["grade"]["reduced"]
     assert (mark["activity"], mark["marks"]) == ("how-much", 0)
     assert told["grade"]["remarks"]
+
+
+@pytest.mark.parametrize("is_enrolled", [True, False])
+def test_an_enrolled_student_is_told_that_runs_of_commands_earn_no_marks(
+    is_enrolled: bool, without_state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    remark_no_marks()
+    assert capsys.readouterr().err == ""
+    with student("ada", places.state(), enrolled=is_enrolled):
+        remark_no_marks()
+    assert ("earns no marks" in capsys.readouterr().err) == is_enrolled
 
 
 def test_hand_ins_are_graded_each_for_itself(key: Path, tmp_path: Path, without_state: Path) -> None:
