@@ -10,7 +10,6 @@ from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
-from tcptutor.analysis import expected_throughput
 from tcptutor.authoring.choices import ChoiceStatistics, choice_statistics
 from tcptutor.authoring.claims import Judgement
 from tcptutor.authoring.lint import lint
@@ -20,7 +19,7 @@ from tcptutor.backends.programs import run_until_signal
 from tcptutor.base import places
 from tcptutor.base.columns import table
 from tcptutor.base.errors import LabError, TutorError, UsageError
-from tcptutor.commands.output import Bar, count, duration, print_json, print_lines, remark, toned, warn, width
+from tcptutor.commands.output import Bar, count, print_json, print_lines, remark, toned, warn, width
 from tcptutor.course.measurements import MeasuredRun
 from tcptutor.course.outline import Pages, pages, read_course
 from tcptutor.fleet import pool
@@ -227,8 +226,7 @@ class ClaimCheck:
             self._report_complete(())
             return None
         where = asyncio.run(pool.find_place(experiments, "guest", "virtual", jobs))
-        about = duration(pool.expected_seconds(experiments, where, expected_throughput))
-        self._remark(f"{count(len(experiments), 'run')} to make, {where.why}: about {about}")
+        self._remark(f"{count(len(experiments), 'run')} to make, {where.why}")
         stopped = run_until_signal(self._make(experiments, where))
         self._cache.prune()
         return stopped
