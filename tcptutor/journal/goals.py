@@ -148,12 +148,23 @@ def open_pages() -> Iterator[OpenPage]:
     with contextlib.suppress(OSError):
         boards = sorted(_folder().glob("*.json"), key=_changed, reverse=True)
         for file in boards:
-            if is_held(_lock_of(file)):
-                with contextlib.suppress(OSError, msgspec.MsgspecError, ValueError, RecursionError):
-                    # Skip a damaged board: the next change replaces it.
-                    yield _printable(
-                        msgspec.json.decode(files.read_plain(file, _MOST_BOARD_BYTES), type=OpenPage)
-                    )
+            if is_held(_lock_of(file)) and (page := _read_board(file)) is not None:
+                yield page
+
+
+def closed_board(module: str, step: str) -> GoalBoard | None:
+    """Return the goals as they were when the page's last network was closed; None without one, or while it is open."""
+    file = _folder() / f"{module}.{step}.json"
+    page = None if is_held(_lock_of(file)) else _read_board(file)
+    return page.board if page is not None else None
+
+
+def _read_board(file: Path) -> OpenPage | None:
+    """Read a board; None if it is missing or damaged: the next change replaces it."""
+    try:
+        return _printable(msgspec.json.decode(files.read_plain(file, _MOST_BOARD_BYTES), type=OpenPage))
+    except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
+        return None
 
 
 class PartialSession(msgspec.Struct, frozen=True, kw_only=True):

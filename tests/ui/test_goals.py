@@ -141,3 +141,25 @@ async def test_goals_stand_over_the_shell_where_it_covers_the_page(make_app, lab
         await pilot.press("f9")
         await until_text(pilot, "F9 h1: ss -ti")
         await app.bench.close()
+
+
+async def test_a_page_says_that_its_network_is_gone_and_what_had_been_reached(
+    make_app, lab, without_state
+) -> None:
+    course = one_page(PAGE)
+    async with make_app(MODULE, of=course).run_test(size=(120, 40)) as pilot:
+        await until_text(pilot, "Reach these goals")
+        assert "was closed" not in text(pilot.app)
+        await pilot.press("t")
+        await until_text(pilot, "s1:~#")
+        lab.hands.tell(state({"delay": 0.02}, {"s1-eth2": (netem(delay=0.02),)}))
+        await until_text(pilot, " 1 ✓ ")
+        assert "was closed" not in text(pilot.app)
+        await pilot.app.bench.close()
+    async with make_app(MODULE, of=course).run_test(size=(120, 40)) as pilot:
+        await until_text(pilot, "The network of this page was closed with 1 of 2 goals reached")
+        await pilot.press("t")
+        await until_text(pilot, "s1:~#")
+        lab.hands.tell(state())
+        await until(pilot, lambda: "was closed" not in text(pilot.app))
+        await pilot.app.bench.close()

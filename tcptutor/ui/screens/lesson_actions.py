@@ -17,7 +17,7 @@ from tcptutor.course.paths import PRETEST
 from tcptutor.course.rules import activity_rule, hint_cost
 from tcptutor.course.step import Step
 from tcptutor.ui import bindings, pages
-from tcptutor.ui.bindings import FooterKey
+from tcptutor.ui.bindings import Entries, FooterKey
 from tcptutor.ui.messages import HintWanted, RedrawWanted
 from tcptutor.ui.screens.activities import BOXES
 from tcptutor.ui.screens.answers import AnswersScreen
@@ -175,7 +175,12 @@ class LessonActions(ChartScreen, SavingScreen):
             playing=figure is not None and figure.playback.playing,
             unused=self._unused_keys,
         )
-        return bindings.footer_entries(self, SHELL_FOOTER if self.in_pane else entries, following[0])
+        return bindings.footer_entries(self, self._shell_footer if self.in_pane else entries, following[0])
+
+    @property
+    def _shell_footer(self) -> Entries:
+        """Footer of the shell; after the last command, F9 has nothing to type."""
+        return SHELL_FOOTER if self._body.command else without(SHELL_FOOTER, "lesson.type-command")
 
     @property
     def _unused_keys(self) -> tuple[str, ...]:
@@ -441,6 +446,7 @@ class LessonActions(ChartScreen, SavingScreen):
     async def action_type_command(self) -> None:
         if problem := await self._body.open_terminal() or self._body.terminal.type_next_command():
             self.notify(problem)
+        self.schedule_keys()  # after the last command, the footer has no key for the next
 
     def action_copy_command(self) -> None:
         if (command := self._body.command) is not None:

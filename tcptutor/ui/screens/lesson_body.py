@@ -267,6 +267,18 @@ class LessonBody(Container):
         for side in self.sides.values():
             side.restore()
         self.show_side(next(iter(self.sides), ""))
+        self._show_closed_network()
+
+    def _show_closed_network(self) -> None:
+        """Say that the network of the page's last terminal is gone, with goals that were reached on it."""
+        box = self.shell_box
+        if box is None or self.terminal_open or self._study.record_of(box.activity).right is not None:
+            return
+        from tcptutor.journal.goals import closed_board  # noqa: PLC0415  # not for the first frame
+
+        board = closed_board(self._study.module.id, self._study.step.id)
+        if board is not None:
+            box.show_closed(board)
 
     def update_after_response(self) -> None:
         for side in self.sides.values():
@@ -312,6 +324,7 @@ class LessonBody(Container):
                 self.focus_page()
             self.terminal.remove()
             self.terminal = Terminal(self._study, self._bench, self.shell_box)
+            self._show_closed_network()
             self.post_message(self.TerminalReplaced())
 
     @on(HostTabs.HostChosen)

@@ -21,6 +21,8 @@ from tcptutor.ui.widgets.page.lists import EntryLine
 from tcptutor.ui.widgets.page.text import inline
 from tcptutor.wire.kernel_state import SessionState
 
+_HOW = "F9 types the command at › into the shell of its host, y copies it."
+_ALL_TYPED = "That was the last command; ↑ chooses one again."
 REACHED, OPEN, LATER = "✓", "○", "·"
 
 
@@ -78,6 +80,8 @@ class ShellBox(ActivityBox[ShellActivity], can_focus=True):
 
     def __init__(self, activity: ShellActivity) -> None:
         super().__init__(activity)
+        self._gone = ""
+        """Sentence about a network that is gone; empty while there is nothing to say of one."""
         self._next = 0
         """Index of the command that the keys act on."""
         self._board = GoalBoard(
@@ -98,8 +102,7 @@ class ShellBox(ActivityBox[ShellActivity], can_focus=True):
             yield EntryLine(goal.text, number)
         yield Static("", classes="line near", markup=False)
         if self.activity.commands:
-            how = "F9 types the command at › into the shell of its host, y copies it."
-            yield Static(how, classes="line how", markup=False)
+            yield Static(classes="line how", markup=False)
         for place, command in enumerate(self.activity.commands):
             yield CommandLine(command, place)
 
@@ -135,6 +138,8 @@ class ShellBox(ActivityBox[ShellActivity], can_focus=True):
 
     def _select(self, place: int) -> None:
         self._next = place
+        for line in self.query(".how").results(Static):
+            line.update(_HOW if self.command else _ALL_TYPED)
         for at, line in enumerate(self.query(CommandLine)):
             line.show(at == place)
 
@@ -146,8 +151,18 @@ class ShellBox(ActivityBox[ShellActivity], can_focus=True):
         self._put(board)
 
     def _put(self, board: GoalBoard) -> None:
-        if board != self._board:
-            self._board = board
+        if board != self._board or self._gone:
+            self._board, self._gone = board, ""
+            self._draw()
+
+    def show_closed(self, board: GoalBoard) -> None:
+        """Show that the page's network was closed before all goals of `board` were reached."""
+        reached = len(board.reached)
+        if reached and not board.done:
+            self._gone = (
+                f"The network of this page was closed with {reached} of {len(board.goals)} goals reached: "
+                "t starts a new one."
+            )
             self._draw()
 
     def show_answer(self, given: Given) -> None:
@@ -170,6 +185,6 @@ class ShellBox(ActivityBox[ShellActivity], can_focus=True):
         ):
             line.show(False, number, sign(goal), goal.text, goal.ticked)
         near_text = self.query_one(".near", Static)
-        feedback = near_misses(self._board)
+        feedback = [Content(self._gone)] if self._gone else near_misses(self._board)
         near_text.display = bool(feedback)
         near_text.update(Content("\n").join(feedback))
