@@ -37,7 +37,8 @@ h1 { margin-bottom: 0; } h2 { border-bottom: 1px solid var(--line); margin-top: 
 .dim { color: var(--dim); } .good { color: var(--good); } .bad { color: var(--bad); }
 blockquote { background: var(--box); border-left: 4px solid var(--hue-a); margin: 1rem 0; padding: .2rem 1rem; }
 .teacher { border-left-color: var(--hue-d); }
-table { border-collapse: collapse; font-size: .9em; } td, th { padding: .2rem .7rem .2rem 0; text-align: left;
+table { border-collapse: collapse; font-size: .9em; } td:not(:last-child) { white-space: nowrap; }
+td, th { padding: .2rem .7rem .2rem 0; text-align: left;
   border-bottom: 1px solid var(--line); }
 code, pre { font-family: ui-monospace, monospace; font-size: .92em; } pre { overflow-x: auto; }
 nav a { margin-right: 1rem; } a { color: var(--hue-a); }
