@@ -146,6 +146,15 @@ async def test_what_is_wrong_with_journal_or_lessons_is_said(course, lab, tmp_pa
     journal.close()
 
 
+async def test_damage_is_named_at_80x24_whatever_else_is_on_the_screen(make_app) -> None:
+    files = [f"{number}: {'very ' * 40}damaged" for number in range(3)]
+    app = make_app(problems=lambda: files)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, "2: very")
+        last = [line.strip() for line in text(app).splitlines() if line.strip()][-2]
+        assert last.endswith("damaged")
+
+
 async def test_the_command_palette_opens_a_module_by_name(make_app) -> None:
     app = make_app()
     async with app.run_test(size=(100, 30)) as pilot:

@@ -349,7 +349,8 @@ class HomeScreen(SavingScreen):
     @property
     def _gap_lines(self) -> int:
         """Blank lines between the cards of modules, which take the height that is left."""
-        others = _LINES_BESIDES_CARDS + self.tutor.has_marks
+        problems = self._problem_lines
+        others = _LINES_BESIDES_CARDS + self.tutor.has_marks + len(problems) + bool(problems)
         free = self.app.size.height - others - CARD_LINES * len(self._modules)
         return max(1, min(free // max(1, len(self._modules) - 1), _MOST_GAP_LINES))
 
@@ -408,12 +409,19 @@ class HomeScreen(SavingScreen):
     def _show_last_run(self) -> None:
         self.query_one(LastRun).load(self.tutor.journal, self.tutor.course)
 
-    def _show_problems(self) -> None:
+    @property
+    def _problem_lines(self) -> Sequence[Content]:
         lines = [*filter(None, [self.tutor.journal.notice]), *self.tutor.problems]
-        shown = [Content.assemble(("⚠ ", "$warning bold"), line) for line in lines[:3]]
-        problems = self.query_one("#problems", Static)
-        problems.update(Content("\n").join(shown))
-        problems.display = bool(shown)
+        return [Content.assemble(("⚠ ", "$warning bold"), line) for line in lines[:_MOST_PROBLEMS]]
+
+    def _show_problems(self) -> None:
+        lines, problems = self._problem_lines, self.query_one("#problems", Static)
+        problems.update(Content("\n").join(lines))
+        problems.display = bool(lines)
+
+
+_MOST_PROBLEMS = 3
+"""Problems to list: damaged files and pages."""
 
 
 _LEAST_FOR_RUN = 36
