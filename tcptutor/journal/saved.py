@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeAlias
 
 import msgspec
 
-from tcptutor.base import files, places
-from tcptutor.base.errors import JournalError, TutorError, UsageError
+from tcptutor.base import places
+from tcptutor.base.errors import JournalError, UsageError
 from tcptutor.base.printable import is_printable
-from tcptutor.journal.saved_file import FORMAT, MOST_BYTES, read_or_set_aside, write
+from tcptutor.journal.saved_file import FORMAT, read_or_set_aside, write
 
 Draft: TypeAlias = str | list[str] | dict[str, str]
 """A typed text, the ids of chosen entries, or the values of knobs by their names."""
@@ -37,6 +35,8 @@ class Drafts:
     def __init__(self, folder: Path | None) -> None:
         self._file = folder / "drafts.json" if folder else None
         self._pages: dict[str, dict[str, Draft]] | None = None
+        self.notice = ""
+        """Message about a damaged file, in one line; empty for none."""
 
     def page(self, module: str, step: str) -> Mapping[str, Draft]:
         """Return the page's drafts by the activities' ids; none from an unreadable file."""
@@ -60,17 +60,15 @@ class Drafts:
     def _read(self) -> dict[str, dict[str, Draft]]:
         if self._pages is None:
             self._pages = {}
-            if self._file is not None and os.path.lexists(self._file):
-                # A damaged file, or one of a newer version, costs only the drafts.
-                with contextlib.suppress(
-                    OSError, TutorError, ValueError, msgspec.MsgspecError, RecursionError
-                ):
-                    data = files.read_plain(self._file, MOST_BYTES)
-                    files.check_version(data, FORMAT, self._file)
-                    self._pages = {
-                        name: {id: draft for id, draft in page.items() if _is_sound_draft(draft)}
-                        for name, page in msgspec.json.decode(data, type=_DraftFile).pages.items()
-                    }
+            try:
+                found = read_or_set_aside(self._file, _DraftFile, "drafts", "no draft is kept now")
+            except JournalError as error:
+                self.notice = str(error)
+            else:
+                self._pages = {
+                    name: {id: draft for id, draft in page.items() if _is_sound_draft(draft)}
+                    for name, page in (found.pages if found else {}).items()
+                }
         return self._pages
 
     def _write(self, pages: dict[str, dict[str, Draft]]) -> bool:
@@ -183,6 +181,8 @@ class Settings:
     def __init__(self, folder: Path | None) -> None:
         self._file = folder / "settings.json" if folder else None
         self._values: _SettingsFile | None = None
+        self.notice = ""
+        """Message about a damaged file, in one line; empty for none."""
 
     @classmethod
     def of_user(cls) -> Settings:
@@ -249,12 +249,12 @@ class Settings:
 
     def _read(self) -> _SettingsFile:
         if self._values is None:
-            self._values = _SettingsFile(format_version=FORMAT)
-            if self._file is not None and os.path.lexists(self._file):
-                with contextlib.suppress(
-                    OSError, TutorError, ValueError, msgspec.MsgspecError, RecursionError
-                ):
-                    data = files.read_plain(self._file, MOST_BYTES)
-                    files.check_version(data, FORMAT, self._file)
-                    self._values = msgspec.json.decode(data, type=_SettingsFile)
+            found = None
+            try:
+                found = read_or_set_aside(
+                    self._file, _SettingsFile, "settings", "every setting has its default now"
+                )
+            except JournalError as error:
+                self.notice = str(error)
+            self._values = found or _SettingsFile(format_version=FORMAT)
         return self._values

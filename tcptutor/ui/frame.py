@@ -133,6 +133,8 @@ class Frame(App[None]):
     def on_ready(self) -> None:
         if self.glyphs in _GLYPH_NOTICES:
             self.notify(_GLYPH_NOTICES[self.glyphs], severity="warning", timeout=15)
+        if self.settings.notice:
+            self.notify(self.settings.notice, severity="warning", timeout=15)
 
     def get_driver_class(self) -> type[Driver]:
         return output.lean(super().get_driver_class())

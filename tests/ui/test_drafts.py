@@ -48,11 +48,24 @@ def test_a_file_that_cannot_be_read_has_no_drafts_and_is_written_anew(tmp_path: 
     (tmp_path / "drafts.json").write_text("nothing")
     drafts = Drafts(tmp_path)
     assert drafts.page("m", "s") == {}
+    assert "damaged" in drafts.notice and len(list(tmp_path.glob("drafts.damaged-*"))) == 1
     assert drafts.save("m", "s", {"a": "5", "c": [2, 0], "k": {"window": "64 KiB"}})
     assert not drafts.save("m", "s", {"a": "5", "c": [2, 0], "k": {"window": "64 KiB"}}), "nothing is new"
     assert Drafts(tmp_path).page("m", "s") == {"a": "5", "c": [2, 0], "k": {"window": "64 KiB"}}
     assert drafts.save("m", "s", {})
     assert Drafts(tmp_path).page("m", "s") == {}
+
+
+async def test_damaged_drafts_and_settings_cost_themselves_and_a_notice_each(make_app) -> None:
+    app = make_app("one-flow")
+    folder = app.journal.runs.folder.parent
+    for name in ("drafts", "settings"):
+        (folder / f"{name}.json").write_bytes(b"\x00{")
+    app = make_app("one-flow")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: len(app._notifications) == 2)
+        said = " ".join(each.message for each in app._notifications)
+        assert "file of drafts was damaged" in said and "file of settings was damaged" in said
 
 
 async def test_keys_speak_of_the_question_that_was_left_by_esc(journal, lab) -> None:

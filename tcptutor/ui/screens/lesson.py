@@ -111,7 +111,11 @@ class LessonScreen(LessonPath):
         if self._notice:
             self.notify(self._notice, timeout=15)
         self._show_comments()
-        self._answers.restore_drafts(self.tutor.drafts.page(self.module.id, self.step.id))
+        drafts = self.tutor.drafts
+        self._answers.restore_drafts(drafts.page(self.module.id, self.step.id))
+        if drafts.notice:
+            self.notify(drafts.notice, severity="warning", timeout=15)
+            drafts.notice = ""
         self._update_status()
         self._show_goals()
         self._page.player.start(self.tutor.motion, self.keys_changed)
