@@ -352,20 +352,23 @@ class _PageMarker:
         read_off = question.against_run and self._step.sweep is None
         timed = self._page.run_before(given.serial) if read_off else None
         found = _Finding("none", events=(given.serial,), runs=(timed.id,) if timed else ())
-        if problem := self._evidence_problem(question, given):
+        problem = self._evidence_problem(question, given)
+        # A doubted run may excuse a right answer: a wrong one does not even fit the doubted run.
+        if problem is not None and problem.outcome != "inconclusive":
             return problem, None
         context = self._context(given) if question.against_run else MarkContext()
         try:
             correct = question.with_numbers(given.response.draw).mark(given.response.answer, context).correct
         except UsageError as error:
             return _unmarkable(found, error), None
-        if correct:
-            return found._replace(outcome="full"), True
-        if correct is not None:
+        if correct is False:
             return found._replace(reason="the answer is wrong"), False
+        if correct and problem is None:
+            return found._replace(outcome="full"), True
         if not given.response.answer:
             return found._replace(reason="it was skipped"), None
-        return found._replace(outcome="inconclusive", reason="no answer fits the run"), None
+        no_fit = found._replace(outcome="inconclusive", reason="no answer fits the run")
+        return problem or no_fit, None
 
     def _evidence_problem(self, question: Question, given: TimedResponse) -> _Finding | None:
         """Return the finding for an answer with other numbers, or without a trusted run; None if all is well."""
@@ -488,7 +491,9 @@ class _PageMarker:
         timed, events = self._page.run_before(given.serial), (given.serial,)
         if timed is None:
             return _Finding("refused", reason="no whole run was there to judge it by", events=events)
-        if distrusted := self._distrust(timed, events):
+        # The app accepts no solution whose run is doubted, and neither does `challenge.mark`.
+        distrusted = self._distrust(timed, events)
+        if distrusted is not None and distrusted.outcome != "inconclusive":
             return distrusted
         start = self._start_run(challenge, given) if challenge.needs_start_run else None
         try:

@@ -19,7 +19,7 @@ _MOST_IN_WINDOW = 30
 """Questions that may be answered rightly at once within _WINDOW: reading one takes seconds."""
 _MOST_DOUBTED = 2
 """Marks that may be inconclusive by chance."""
-_SHARE_DOUBTED = 0.1
+_SHARE_DOUBTED = 0.05
 """Share of the marks on runs that may be inconclusive."""
 
 

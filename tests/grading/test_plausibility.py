@@ -16,7 +16,7 @@ from tcptutor.grading.grade import ActivityMark, GivenAnswer, Grade
 from tcptutor.grading.marking import grade_hand_in
 from tcptutor.grading.remarks import to_decide
 from tcptutor.grading.reruns import Repetition, apply_repetitions, compare, marked_runs
-from tcptutor.journal.events import JournalEvent, RunEnded, chain, decode
+from tcptutor.journal.events import JournalEvent, Responded, RunEnded, chain, decode
 from tcptutor.run import Fidelity, Run, load, save
 from tests.grading.evidence.student import KEY, RUNS, SWEPT, Student, course, handed_in
 
@@ -98,7 +98,11 @@ def test_answers_that_nobody_can_have_read_are_told(seconds: list[float], remark
     assert len([*pace.remarks(_answered(seconds))]) == remarks
 
 
-def _doubted(file: Path, change: Callable[[Run], bool]) -> Path:
+def _doubted(
+    file: Path,
+    change: Callable[[Run], bool],
+    forge: Callable[[JournalEvent], JournalEvent] = lambda event: event,
+) -> Path:
     """The hand-in with doubts in the runs that `change` accepts, and a journal that says the same."""
     with open_hand_in(file) as hand_in:
         events = [event for row in hand_in.events if (event := decode(row.data))]
@@ -110,7 +114,7 @@ def _doubted(file: Path, change: Callable[[Run], bool]) -> Path:
         path = file.parent / f"forged-{run.id}.tcprun"
         save(run, path)
         written.append((run.id, path))
-    events = [msgspec.structs.replace(e, digest="") if isinstance(e, RunEnded) else e for e in events]
+    events = [msgspec.structs.replace(e, digest="") if isinstance(e, RunEnded) else forge(e) for e in events]
     write_hand_in(file, manifest, list(chain(events)), written)
     return file
 
@@ -119,9 +123,8 @@ def test_doubts_put_into_runs_are_told_and_a_repetition_shows_them(tmp_path: Pat
     file = _doubted(handed_in("ada", tmp_path), lambda run: True)
     found = _grade(file)
     (remark,) = to_decide(found.remarks)
-    assert remark.startswith("4 of 4 marks on runs do not count, because the lab doubts the runs")
-    # They cost nothing so far, and are repeated like all others.
-    assert found.share == 1
+    assert remark.startswith("3 of 4 marks on runs do not count, because the lab doubts the runs")
+    # They are repeated like all others.
     ids = marked_runs(found)
     assert load(RUNS / "ada.tcprun").id in ids and len(ids) > 1
     honest = load(RUNS / "ada.tcprun")
@@ -129,7 +132,27 @@ def test_doubts_put_into_runs_are_told_and_a_repetition_shows_them(tmp_path: Pat
     forged.fidelity = Fidelity(status="suspect", reasons=("the machine is too busy",))
     again = compare(forged, [honest], exactly=True)
     assert again == Repetition(honest.id, "different", "made again it is valid, not suspect")
-    assert apply_repetitions(found, [again]).share < 1
+    assert apply_repetitions(found, [again]).of > found.of
+
+
+def test_a_doubt_excuses_no_wrong_answer_and_no_challenge_that_is_not_reached(tmp_path: Path) -> None:
+    def do(one: Student) -> None:
+        one.runs()
+        one.answer(2, "largest", "3")
+        one.turns(load(RUNS / "ada-turned-start.tcprun"))
+
+    def claim(event: JournalEvent) -> JournalEvent:
+        if isinstance(event, Responded):
+            return msgspec.structs.replace(
+                event, response=msgspec.structs.replace(event.response, correct=True)
+            )
+        return event
+
+    file = _doubted(handed_in("ada", tmp_path, do), lambda run: True, claim)
+    marks = {mark.activity: (mark.outcome, mark.reason) for mark in _grade(file).marks}
+    assert marks["largest"] == ("none", "the answer is wrong")
+    # The app accepts no such solution.
+    assert marks["challenge"][0] == "refused"
 
 
 def test_a_doubted_run_or_two_are_nothing_to_tell(tmp_path: Path) -> None:

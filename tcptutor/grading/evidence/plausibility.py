@@ -87,7 +87,7 @@ def _enrolments(line: Timeline, ownership: Ownership) -> Iterator[Remark]:
         yield remark(f"{before} made before enrolling", shown=True)
     corrected = [f"{each.student} ({each.course})" for each in ownership.corrected]
     if corrected:
-        yield note(f"the enrolment was corrected: it was {_first_few(corrected)}")
+        yield note(f"the enrollment was corrected: it was {_first_few(corrected)}")
     taken_over = ownership.taken_over
     for other in list(taken_over)[:_MOST_NAMED]:
         course = f" in the course {other.course}" if other.course != enrolment.course else ""
