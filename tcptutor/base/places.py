@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 import platformdirs
@@ -40,8 +40,45 @@ def _content(name: str) -> Path:
     )
 
 
+SHIPPED_ID = "tcp-throughput"
+"""Id of the shipped course. Its other versions share its journal."""
+
+
+class ChosenCourse(NamedTuple):
+    """A course that was chosen in place of the shipped one."""
+
+    given: Path
+    """Its folder or pack, as given."""
+    folder: Path
+    id: str
+
+
+class _CourseInUse:
+    course: ChosenCourse | None = None
+
+
+def choose_course(course: ChosenCourse | None) -> None:
+    """Use this course in this program, or the shipped one for None."""
+    _CourseInUse.course = course
+
+
+def chosen_course() -> ChosenCourse | None:
+    """Return the course in place of the shipped one; None for the shipped one."""
+    return _CourseInUse.course
+
+
+def course_id() -> str:
+    """Return the id of the course in use."""
+    return _CourseInUse.course.id if _CourseInUse.course else SHIPPED_ID
+
+
 def lessons() -> Path:
-    """Return the folder of the lessons."""
+    """Return the folder of the lessons: those of the chosen course, or the shipped ones."""
+    return _CourseInUse.course.folder if _CourseInUse.course else shipped_lessons()
+
+
+def shipped_lessons() -> Path:
+    """Return the folder of the shipped lessons."""
     return _content("lessons")
 
 
@@ -56,8 +93,9 @@ def cache() -> Path:
 
 
 def state() -> Path:
-    """Return the user's data folder: the journal and the run files. It may not exist yet."""
-    return _of_user(platformdirs.user_data_path, "XDG_DATA_HOME")
+    """Return the user's data folder of this course: the journal and the run files. It may not exist yet."""
+    folder = _of_user(platformdirs.user_data_path, "XDG_DATA_HOME")
+    return folder if course_id() == SHIPPED_ID else folder / "courses" / course_id()
 
 
 def remove_unused(files: Iterable[Path]) -> None:

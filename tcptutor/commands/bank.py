@@ -44,7 +44,6 @@ class BankRequest(msgspec.Struct, frozen=True, kw_only=True):
     variants: int
     key: str | None
     exam: str | None
-    lessons: Path | None
     replace: bool
 
 
@@ -55,7 +54,7 @@ def write_bank(request: BankRequest) -> int:
     if request.output is not None:
         check_targets([Path(request.output)], [], replace=request.replace)
     exam = _exam(request.key, request.exam)
-    root = request.lessons or places.lessons()
+    root = places.lessons()
     course, problems = read_course(root)
     for problem in problems:
         warn(str(problem))

@@ -33,7 +33,6 @@ class DecideRequest(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     by: str
     exceptions: Path
-    lessons: Path | None
 
 
 def decide(request: DecideRequest) -> int:
@@ -57,7 +56,7 @@ def decide(request: DecideRequest) -> int:
     if wrong := decision.contradiction():
         key, reason = wrong
         raise UsageError(f"{f'{key} ' if key else 'the decision '}{reason}")
-    course, _ = read_course(request.lessons or places.lessons())
+    course, _ = read_course(places.lessons())
     if problem := place_problem(decision, course):
         raise UsageError(problem)
     path = request.exceptions

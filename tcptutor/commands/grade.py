@@ -49,7 +49,6 @@ class GradeRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     names: tuple[str, ...]
     key: str | None
-    lessons: Path | None
     modules: tuple[str, ...]
     roster: Path | None
     roster_column: str | None
@@ -81,7 +80,7 @@ def grade_files(request: GradeRequest) -> int:
     code, key = read_course_key(request.key)
     choice = parse_choice(request.rerun, request.audit, key)
     lists = read_lists(request.roster, request.roster_column, request.section, request.exceptions)
-    basis = GradingBasis.from_options(request.lessons, code, request.modules)
+    basis = GradingBasis.from_options(None, code, request.modules)
     basis = basis._replace(extensions=lists.extensions)
     graded = grade_all(paths, basis, lists, request.jobs, request.cluster, choice)
     graded, roll = lists.call_roll(graded)
@@ -216,7 +215,6 @@ class ClassRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     names: tuple[str, ...]
     key: str | None
-    lessons: Path | None
     modules: tuple[str, ...]
     roster: Path | None
     roster_column: str | None
@@ -245,7 +243,7 @@ def show_class(request: ClassRequest) -> int:
     check_plot(request.plot, paths, replace=request.replace, as_json=request.as_json)
     check_targets(targets, paths, replace=request.replace, elsewhere="give another name")
     lists = read_lists(request.roster, request.roster_column, request.section, request.exceptions)
-    basis = GradingBasis.from_options(request.lessons, code, request.modules)
+    basis = GradingBasis.from_options(None, code, request.modules)
     basis = basis._replace(extensions=lists.extensions)
     graded, roll = lists.call_roll(grade_all(paths, basis, lists, request.jobs, request.cluster))
     missing = [row.label for row in roll.missing] if roll else []

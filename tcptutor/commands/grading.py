@@ -9,16 +9,10 @@ import click
 
 from tcptutor.commands.exits import end
 from tcptutor.commands.group import main
-from tcptutor.commands.options import JSON, PLOT, REPLACE
+from tcptutor.commands.options import COURSE, JSON, PLOT, REPLACE
 
 _KEY = click.option(
     "--key", metavar="FILE|CODE", help="Count only students enrolled in the course of this key."
-)
-_LESSONS = click.option(
-    "--lessons",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="FOLDER",
-    help="The course's own lessons. Default: the lessons of tcptutor.",
 )
 _MODULES = click.option(
     "--module",
@@ -69,6 +63,7 @@ def course_key(target: str, code_alone: bool) -> None:
 @main.command()
 @click.argument("code")
 @click.argument("student")
+@COURSE
 def enrol(code: str, student: str) -> None:
     """Enrol in a graded course: CODE is the course's code, STUDENT your name in it."""
     from tcptutor.commands.graded_course import enrol as enrol_student  # noqa: PLC0415
@@ -77,6 +72,7 @@ def enrol(code: str, student: str) -> None:
 
 
 @main.command()
+@COURSE
 @click.option(
     "-o", "--output", metavar="FILE", help="The file to write. Default: hand-in.tcphandin in this folder."
 )
@@ -96,7 +92,7 @@ def submit(**given: Any) -> None:
 @main.command()
 @click.argument("names", metavar="FILE|FOLDER...", nargs=-1, required=True)
 @_KEY
-@_LESSONS
+@COURSE
 @_MODULES
 @_ROSTER
 @_ROSTER_COLUMN
@@ -178,7 +174,7 @@ def grade(**given: Any) -> None:
     metavar="FILE",
     help="The file to append to.",
 )
-@_LESSONS
+@COURSE
 def decide(**given: Any) -> None:
     """Decide on a student's marks: override, excuse, extend, accept. Grading with --exceptions applies it.
 
@@ -193,6 +189,7 @@ def decide(**given: Any) -> None:
 
 @main.command("comments")
 @click.argument("names", metavar="FILE...", nargs=-1, required=True)
+@COURSE
 @JSON
 def comments(**given: Any) -> None:
     """Read in your teacher's comments, which the pages then show."""
@@ -204,7 +201,7 @@ def comments(**given: Any) -> None:
 @main.command("class")
 @click.argument("names", metavar="FOLDER|FILE...", nargs=-1, required=True)
 @_KEY
-@_LESSONS
+@COURSE
 @_MODULES
 @_ROSTER
 @_ROSTER_COLUMN
@@ -254,7 +251,7 @@ def class_(**given: Any) -> None:
     help="Draw numbers, and the order of choices, with the course's key: no student can draw them.",
 )
 @click.option("--exam", metavar="NAME", help="Name of an exam, which gets numbers of its own; needs --key.")
-@_LESSONS
+@COURSE
 @REPLACE
 def question_bank(**given: Any) -> None:
     """Export the course's questions as a question bank, with feedback, drawn numbers and charts of runs.

@@ -16,6 +16,7 @@ from tcptutor.commands.journal_group import journal
 from tcptutor.commands.options import (
     BACKEND,
     CLOCK,
+    COURSE,
     FLOWS,
     GROUP,
     JSON,
@@ -26,6 +27,7 @@ from tcptutor.commands.options import (
     SEEDS,
     X,
     Y,
+    course_option,
     output_option,
     set_option,
 )
@@ -38,6 +40,7 @@ from tcptutor.commands.options import (
 @click.option(
     "--module", metavar="ID", help="Open this module, such as parallel-streams, where you left off."
 )
+@course_option("TCPTUTOR_COURSE")
 @BACKEND
 @CLOCK
 @click.pass_context
@@ -67,6 +70,7 @@ def main(ctx: click.Context, module: str | None, backend: str, clock: str) -> No
 @CLOCK
 @JSON
 @FLOWS
+@COURSE
 def run(seeds: tuple[int | None, int] | None, **given: Any) -> None:
     """Run an experiment and print its results next to the models' predictions."""
     if seeds is not None:
@@ -89,6 +93,7 @@ def run(seeds: tuple[int | None, int] | None, **given: Any) -> None:
 @set_option("settings", "Set a parameter of the network, such as rate=100Mbit/s, delay=20ms or pairs=2.")
 @SCALE
 @BACKEND
+@COURSE
 def shell(**given: Any) -> None:
     """Open a shell on a lab host (h1, h2, ... s1, s2) in real time. The lab manuals' commands work as printed.
 
@@ -103,6 +108,7 @@ def shell(**given: Any) -> None:
 @main.command()
 @click.argument("name", metavar="[MODULE/PAGE]", required=False)
 @JSON
+@COURSE
 def check(**given: Any) -> None:
     """Show the goals of a page, by default of the page with an open network. Exit code 1 while a goal is open.
 
@@ -147,6 +153,7 @@ def check(**given: Any) -> None:
 @BACKEND
 @CLOCK
 @JSON
+@COURSE
 def sweep(**given: Any) -> None:
     """Run an experiment over a grid of settings, into a single file. Repeat the command to continue a stopped sweep.
 
@@ -160,11 +167,35 @@ def sweep(**given: Any) -> None:
 @main.command("list")
 @click.argument("name", metavar="[NAME]", required=False)
 @JSON
+@COURSE
 def list_(**given: Any) -> None:
     """List modules and experiments, or describe a module, page, experiment, parameter or a term such as `RTT`."""
     from tcptutor.commands.list import list_course  # noqa: PLC0415
 
     end(list_course, **given)
+
+
+@main.group("course", cls=CommandGroup)
+def course() -> None:
+    """Pack a course of your own, so that students can open it with --course."""
+
+
+@course.command("pack")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The file to write. Default: ID.tcpcourse.",
+)
+@REPLACE
+@JSON
+def course_pack(**given: Any) -> None:
+    """Write the course in FOLDER to one file, which --course opens and `tcptutor grade` recognizes."""
+    from tcptutor.commands.course import pack_course  # noqa: PLC0415
+
+    end(pack_course, **given)
 
 
 @main.group("lab", cls=CommandGroup)
@@ -354,6 +385,7 @@ def plot(**given: Any) -> None:
 @output_option("notebook.html", "The file to write: HTML with pictures (.html), or Markdown (.md).")
 @REPLACE
 @JSON
+@COURSE
 def notebook(**given: Any) -> None:
     """Write your notebook: predictions, runs with charts, answers and notes, as one file."""
     from tcptutor.commands.notebook import export_notebook  # noqa: PLC0415
@@ -367,6 +399,7 @@ def notebook(**given: Any) -> None:
 @click.option("--name", default="", help="Your name; an enrolled student's is known.")
 @REPLACE
 @JSON
+@COURSE
 def certificate(**given: Any) -> None:
     """Write the certificate of a finished module, with your predictions and the evidence."""
     from tcptutor.commands.notebook import write_certificate  # noqa: PLC0415

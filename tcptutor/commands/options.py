@@ -28,6 +28,39 @@ CLOCK = click.option(
     show_default=True,
     help="virtual: the guest's time counts its instructions, so that a slow machine is never late.",
 )
+
+
+def _choose_course(context: click.Context, _option: click.Parameter, given: Path | None) -> None:
+    if given is None:
+        return
+    from tcptutor.base import places  # noqa: PLC0415  # the first frame does without it
+    from tcptutor.course.outline import OpenedCourse  # noqa: PLC0415
+    from tcptutor.course.pack import course_folder  # noqa: PLC0415
+
+    folder = course_folder(given)
+    opened = OpenedCourse(folder)
+    if opened.own_problems:
+        raise opened.own_problems[0]
+    before = places.chosen_course()
+    context.call_on_close(lambda: places.choose_course(before))
+    places.choose_course(places.ChosenCourse(given, folder, opened.course.id))
+
+
+def course_option(envvar: str | None = None) -> Callable[[_Command], _Command]:
+    """Return the option --course, which chooses the course for all of the command."""
+    return click.option(
+        "--course",
+        type=click.Path(path_type=Path),
+        metavar="FOLDER|FILE",
+        envvar=envvar,
+        expose_value=False,
+        is_eager=True,
+        callback=_choose_course,
+        help="Use this course, a folder or a .tcpcourse file. Default: the course of tcptutor.",
+    )
+
+
+COURSE = course_option()
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 REPLACE = click.option(
     "--replace",

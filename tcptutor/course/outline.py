@@ -6,6 +6,8 @@ parts are left out and reported, so that the rest can be taught.
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, cached_property, partial
@@ -19,7 +21,14 @@ from msgspec import structs
 
 from tcptutor.base import places
 from tcptutor.base.errors import ContentError, UsageError, unknown
-from tcptutor.course.lesson_file import PRETEST_FILE, LessonFile, files_by_step, module_folders, step_files
+from tcptutor.course.lesson_file import (
+    PRETEST_FILE,
+    LessonFile,
+    files_by_step,
+    is_slug,
+    module_folders,
+    step_files,
+)
 from tcptutor.course.marks import MarkScheme
 
 if TYPE_CHECKING:
@@ -128,6 +137,9 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
 
     title: str
     modules: tuple[Module, ...]
+    id: str = ""
+    """Name of the course in all its versions; empty for a course that was not loaded from disk."""
+    version: str = ""
     root: Path | None = None
     """Folder of the course; None for a course that was not loaded from disk."""
     marks: MarkScheme = MarkScheme()
@@ -165,6 +177,10 @@ class CourseFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     title: str
     modules: tuple[str, ...]
     """Module ids, in course order."""
+    id: str = ""
+    """Name of the course in all its versions, lower-case words with hyphens; by default made from the title."""
+    version: str = ""
+    """The teacher's name for this version, such as "autumn 2026"."""
     format_version: int
     marks: MarkScheme = MarkScheme()
 
@@ -216,6 +232,11 @@ class OpenedCourse:
 
         return Catalogue(self._root)
 
+    @property
+    def own_problems(self) -> tuple[ContentError, ...]:
+        """Problems of course.toml."""
+        return tuple(self._of_list)
+
     def problems(self) -> tuple[ContentError, ...]:
         """Return the problems of every file of the course. Reads all files."""
         for module in self.course.modules:
@@ -230,13 +251,16 @@ class OpenedCourse:
 
     def _course(self) -> Course:
         file = LessonFile(self._root / "course.toml", self._root)
-        title, ids, marks = "tcptutor", tuple(self._folders), MarkScheme()
+        title, ids, marks, id, version = "tcptutor", tuple(self._folders), MarkScheme(), "", ""
         with _kept(self._of_list):
             listed = file.read(CourseFile)
             if listed.format_version != FORMAT_VERSION:
                 reason = f"this tcptutor reads version {FORMAT_VERSION}, not {listed.format_version}: update tcptutor"
                 raise file.problem(reason, "format_version")
-            title, ids = listed.title, listed.modules
+            title, ids, version = listed.title, listed.modules, listed.version
+            if listed.id and not is_slug(listed.id):
+                raise file.problem("is not lower-case words and digits joined by hyphens", "id")
+            id = listed.id
             if wrong := listed.marks.contradiction():
                 raise file.problem(wrong[1], f"marks.{wrong[0]}")
             marks = listed.marks
@@ -246,7 +270,14 @@ class OpenedCourse:
                 if id_ not in self._folders:
                     raise file.problem(f"no folder NN-{id_} for the module {id_!r}", "modules")
                 modules.append(self._module(id_, self._folders[id_]))
-        return Course(title=title, modules=tuple(modules), root=self._root, marks=marks)
+        return Course(
+            title=title,
+            modules=tuple(modules),
+            id=id or _slug(title),
+            version=version,
+            root=self._root,
+            marks=marks,
+        )
 
     def _module(self, id_: str, folder: Path) -> Module:
         head = LessonFile(folder / "module.toml", self._root).read(ModuleFile)
@@ -287,6 +318,12 @@ class OpenedCourse:
                     raise file.problem(f"duplicate step {step.id!r}: rename one")
                 steps[step.id] = step
         return tuple(steps.values())
+
+
+def _slug(title: str) -> str:
+    """Return an id for a course with this title."""
+    words = re.findall(r"[a-z0-9]+", title.lower())
+    return "-".join(words)[:60].rstrip("-") or f"course-{hashlib.sha256(title.encode()).hexdigest()[:8]}"
 
 
 @contextmanager

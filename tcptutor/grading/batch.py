@@ -26,8 +26,9 @@ import tcptutor
 from tcptutor.base import files, places, printable
 from tcptutor.base.errors import TutorError
 from tcptutor.course.outline import Course, load
+from tcptutor.course.pack import course_folder, lesson_hashes
 from tcptutor.grading.decisions import Decision, decisions_for
-from tcptutor.grading.evidence.hand_in import MOST_BYTES, SUFFIX, lesson_hashes, open_hand_in
+from tcptutor.grading.evidence.hand_in import MOST_BYTES, SUFFIX, open_hand_in
 from tcptutor.grading.evidence.joining import join
 from tcptutor.grading.grade import Grade
 from tcptutor.grading.marking import grade_hand_in
@@ -37,6 +38,7 @@ class GradingBasis(NamedTuple):
     """The lessons, course code and modules to grade by."""
 
     lessons: Path
+    """Folder or pack."""
     code: str = ""
     """Grade only students of the course with this code; empty for all."""
     modules: tuple[str, ...] = ()
@@ -48,12 +50,14 @@ class GradingBasis(NamedTuple):
     def from_options(
         cls, lessons: Path | str | None, code: str = "", modules: tuple[str, ...] = ()
     ) -> GradingBasis:
-        """Return the basis for command line options; `lessons` None or empty means the shipped ones."""
-        return cls(Path(lessons) if lessons else places.lessons(), code, modules)
+        """Return the basis for command line options; `lessons` None or empty means the chosen course."""
+        chosen = places.chosen_course()
+        own = chosen.given if chosen else places.shipped_lessons()
+        return cls(Path(lessons) if lessons else own, code, modules)
 
     @property
     def is_shipped(self) -> bool:
-        return self.lessons == places.lessons()
+        return self.lessons == places.shipped_lessons()
 
     @property
     def course(self) -> Course:
@@ -63,7 +67,7 @@ class GradingBasis(NamedTuple):
             ContentError: A page cannot be read; leaving it out would cost marks.
             UsageError: A module does not exist.
         """
-        return load(self.lessons).select(self.modules)
+        return load(course_folder(self.lessons)).select(self.modules)
 
 
 Result = tuple[Grade | None, str]

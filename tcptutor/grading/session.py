@@ -20,10 +20,11 @@ from tcptutor.base import printable
 from tcptutor.base.errors import LabError, TutorError, UsageError, refused
 from tcptutor.base.files import read_plain
 from tcptutor.course.outline import Course
+from tcptutor.course.pack import lesson_hashes
 from tcptutor.fleet.cluster import Cluster
 from tcptutor.grading import batch
 from tcptutor.grading.batch import GradeCache, Grader, GradingBasis, Result, Sources
-from tcptutor.grading.evidence.hand_in import MOST_BYTES, lesson_hashes, open_hand_in
+from tcptutor.grading.evidence.hand_in import MOST_BYTES, open_hand_in
 from tcptutor.grading.grade import Grade, GradedFile
 from tcptutor.grading.marking import grade_hand_in
 from tcptutor.grading.selection import JOINT, to_join
@@ -223,7 +224,7 @@ def grade_on_worker(argument: bytes) -> RemoteResult:
     course = _course(call.lessons, call.modules, call.digest)
     if _digest(course) != call.digest:
         raise TutorError(
-            "the worker's lessons differ from yours: use the same version, and --lessons that all can read"
+            "the worker's lessons differ from yours: use the same version, and a --course that all can read"
         )
     try:
         with open_hand_in(Path(call.name), call.content) as hand_in:

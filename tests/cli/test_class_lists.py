@@ -44,13 +44,13 @@ def course(tmp_path: Path, without_state: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def _grade(course: Path, handed: Path, *words: str | Path) -> tuple[str, str]:
-    done = tcptutor("grade", handed, "--lessons", course / "lessons", "--key", KEY.code, *words)
+    done = tcptutor("grade", handed, "--course", course / "lessons", "--key", KEY.code, *words)
     assert done.returncode == 0, done.stderr
     return done.stdout, done.stderr
 
 
 def _decide(course: Path, *words: str | Path) -> None:
-    done = tcptutor("decide", *words, *BY, "--exceptions", course / "x.toml", "--lessons", course / "lessons")
+    done = tcptutor("decide", *words, *BY, "--exceptions", course / "x.toml", "--course", course / "lessons")
     assert done.returncode == 0, done.stderr
 
 
@@ -128,7 +128,7 @@ def test_overrides_and_excuses_outlive_regrading_and_show_their_reason(course: P
         assert "network was down" in out, kind
     page = course / "class.html"
     done = tcptutor(
-        "class", handed, "--lessons", course / "lessons", "--exceptions", course / "x.toml", "--html", page
+        "class", handed, "--course", course / "lessons", "--exceptions", course / "x.toml", "--html", page
     )
     assert done.returncode == 0, done.stderr
     assert "network was down" in page.read_text()
@@ -200,7 +200,7 @@ def test_the_file_that_the_teacher_names_counts(course: Path, handed: Path) -> N
 )
 def test_a_decision_that_cannot_be_meant_is_not_written(words: list[str], said: str, course: Path) -> None:
     file = course / "x.toml"
-    done = tcptutor("decide", *words, *BY, "--exceptions", file, "--lessons", course / "lessons")
+    done = tcptutor("decide", *words, *BY, "--exceptions", file, "--course", course / "lessons")
     assert (done.returncode, file.exists()) == (2, False)
     assert said in " ".join(done.stderr.split())
     assert len(done.stderr.splitlines()) <= 2
@@ -246,7 +246,7 @@ def test_a_file_of_decisions_that_is_none_stops_grading_in_one_line(
     text: str, said: str, course: Path, handed: Path
 ) -> None:
     (course / "x.toml").write_text(text)
-    done = tcptutor("grade", handed, "--lessons", course / "lessons", "--exceptions", course / "x.toml")
+    done = tcptutor("grade", handed, "--course", course / "lessons", "--exceptions", course / "x.toml")
     assert (done.returncode, done.stdout) == (2, "")
     assert said in " ".join(done.stderr.split())
 
@@ -280,7 +280,7 @@ def test_remarks_of_the_class_are_about_students_as_the_teacher_knows_them(cours
 
 
 def test_the_class_report_names_who_is_missing(course: Path, handed: Path) -> None:
-    words = ["class", handed, "--lessons", course / "lessons", "--roster", course / "roster.csv", "--text"]
+    words = ["class", handed, "--course", course / "lessons", "--roster", course / "roster.csv", "--text"]
     done = tcptutor(*words)
     assert done.returncode == 0, done.stderr
     assert "2 without a hand-in: s2, s3" in done.stdout

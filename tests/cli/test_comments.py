@@ -11,7 +11,7 @@ from tcptutor.journal import Journal
 from tests.command import here as tcptutor
 from tests.grading.evidence.student import KEY, LESSONS, Student, handed_in
 
-GRADE = ["grade", "--lessons", str(LESSONS), "--key", KEY.code]
+GRADE = ["grade", "--course", str(LESSONS), "--key", KEY.code]
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from tcptutor.grading.evidence.keys import write_key
 from tests.command import here as tcptutor
 from tests.grading.evidence.student import KEY, LESSONS, Student, handed_in, student
 
-GRADE = ["grade", "--lessons", str(LESSONS)]
+GRADE = ["grade", "--course", str(LESSONS)]
 
 
 @pytest.fixture

@@ -760,7 +760,7 @@ def test_without_matplotlib_toursare_no_charts(monkeypatch: pytest.MonkeyPatch) 
             ["broken-labs/it-connects", "--format", "gift"],
             f"no question on broken-labs/it-connects can be exported (1 question {BY_HAND}): choose another page",
         ),
-        (["--format", "gift", "--lessons", "/no/such"], "does not exist"),
+        (["--format", "gift", "--course", "/no/such"], "does not exist"),
         (["--format", "gift", "-o", "/"], "is a folder"),
         (["--format", "gift", "-o", "/dev/null"], "is a device or a pipe"),
     ],
@@ -779,7 +779,7 @@ def test_a_course_without_questions_and_one_of_its_own(tmp_path: Path) -> None:
     (lessons / "01-own" / "module.toml").write_text('title = "Own"\nobjectives = ["x"]\nsources = []\n')
     page = lessons / "01-own" / "01-first.md"
     page.write_text('+++\ntitle = "First"\npath = "essential"\n+++\nSome prose.\n')
-    words = ["bank", "--format", "gift", "--lessons", lessons]
+    words = ["bank", "--format", "gift", "--course", lessons]
     done = here(*words)
     assert (done.returncode, done.stdout) == (2, "")
     assert "no question in the course can be exported: choose another page" in done.stderr
@@ -798,7 +798,7 @@ def test_the_bank_of_a_damaged_course_is_that_of_the_rest(tmp_path: Path) -> Non
     lessons = tmp_path / "lessons"
     (lessons / "01-own").mkdir(parents=True)
     (lessons / "course.toml").write_text('title = "Own"\nmodules = ["own"]\nformat_version = 1\n')
-    done = here("bank", "--format", "gift", "--lessons", lessons)
+    done = here("bank", "--format", "gift", "--course", lessons)
     assert done.returncode == 2
     assert "module.toml" in done.stderr
 

@@ -87,7 +87,7 @@ def test_a_signal_ends_a_grading_with_one_line(number: signal.Signals, folder: P
     for copy in range(60):
         # Each is another file, which no cache has.
         (folder / f"more-{copy}.tcphandin").write_bytes(good + bytes(512 * copy))
-    words = ["grade", str(folder), "--lessons", str(LESSONS), "--key", KEY.code, "--jobs", "2"]
+    words = ["grade", str(folder), "--course", str(LESSONS), "--key", KEY.code, "--jobs", "2"]
     with subprocess.Popen(
         [*COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as grading:
@@ -104,7 +104,7 @@ def test_no_worker_outlives_a_grading_that_was_killed(number: signal.Signals, fo
     good = (folder / "0.tcphandin").read_bytes()
     for copy in range(60):
         (folder / f"more-{copy}.tcphandin").write_bytes(good + bytes(512 * copy))
-    words = ["grade", str(folder), "--lessons", str(LESSONS), "--key", KEY.code, "--jobs", "2"]
+    words = ["grade", str(folder), "--course", str(LESSONS), "--key", KEY.code, "--jobs", "2"]
     silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with subprocess.Popen([*COMMAND, *words], **silent) as grading:  # type: ignore[call-overload]
         deadline = patience.Deadline(60)
@@ -190,7 +190,7 @@ def tcptutor(*words: str, cache: str = "") -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.host
 def test_a_cluster_grades_as_this_machine_does(folder: Path, tmp_path: Path) -> None:
-    names = ["grade", "--lessons", str(LESSONS), "--key", KEY.code, "--format", "json", str(folder)]
+    names = ["grade", "--course", str(LESSONS), "--key", KEY.code, "--format", "json", str(folder)]
     here = tcptutor(*names, cache=str(tmp_path / "here"))
     with cluster(2, XDG_CACHE_HOME=str(tmp_path / "there")) as (address, _):
         there = tcptutor(*names, "--cluster", address, cache=str(tmp_path / "there"))
@@ -209,7 +209,7 @@ def test_a_worker_reads_lessons_again_that_were_edited(folder: Path, tmp_path: P
     lessons = tmp_path / "lessons"
     shutil.copytree(LESSONS, lessons)
     with cluster(1) as (address, _):
-        names = ["grade", "--lessons", str(lessons), str(folder / "1.tcphandin"), "--cluster", address]
+        names = ["grade", "--course", str(lessons), str(folder / "1.tcphandin"), "--cluster", address]
         assert "19 of 19" in tcptutor(*names, cache=str(tmp_path / "1")).stdout
         page = lessons / "01-small/01-asked.md"
         page.write_text(

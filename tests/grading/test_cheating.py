@@ -175,7 +175,7 @@ def test_a_way_to_gain_marks_is_reported_or_admitted(way: Way, tmp_path: Path) -
     class_ = tmp_path / "class"
     class_.mkdir()
     way.play(tmp_path, class_)
-    given = (class_, "--key", KEY.code, "--lessons", LESSONS, "-j", "1", "--json")
+    given = (class_, "--key", KEY.code, "--course", LESSONS, "-j", "1", "--json")
     hand_ins = json.loads(tcptutor("grade", *given).stdout)["hand_ins"]
     (found,) = (each for each in hand_ins if each["student"] == "mallory")
     assert found["total"] <= way.marks

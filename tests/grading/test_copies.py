@@ -46,7 +46,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def _graded(kind: str, folder: Path) -> str:
-    done = tcptutor("grade", folder, "--key", KEY.code, "--lessons", LESSONS, "-j", "1", "--format", kind)
+    done = tcptutor("grade", folder, "--key", KEY.code, "--course", LESSONS, "-j", "1", "--format", kind)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -65,7 +65,7 @@ def test_copies_of_a_folder_are_named_in_every_report(folder: Path, tmp_path: Pa
     for kind in ("text", "csv"):
         assert _graded(kind, folder).count("events are also in 2 other hand-ins") == 3
     page = tmp_path / "class.html"
-    shown = ("class", folder, "--key", KEY.code, "--lessons", LESSONS, "-j", "1")
+    shown = ("class", folder, "--key", KEY.code, "--course", LESSONS, "-j", "1")
     assert tcptutor(*shown, "--html", page).returncode == 0
     assert "5 of its 8 events are also in" in page.read_text()
     # Two pairs connect three copies.

@@ -139,7 +139,7 @@ def test_a_teacher_says_that_another_id_is_the_same_student(tmp_path: Path) -> N
     given = ("ada", "--same-as", "ada.l", "--reason", "A typing error", "--by", "AB", "--exceptions", decided)
     done = tcptutor("decide", *given)
     assert done.returncode == 0, done.stderr
-    shown = ("grade", file, "--key", KEY.code, "--lessons", LESSONS, "--json")
+    shown = ("grade", file, "--key", KEY.code, "--course", LESSONS, "--json")
     before, after = tcptutor(*shown), tcptutor(*shown, "--exceptions", decided)
     assert "no hand-in" not in after.stderr
     (found,) = json.loads(before.stdout)["hand_ins"]

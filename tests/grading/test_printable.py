@@ -103,7 +103,7 @@ def test_no_row_of_a_class_has_it(folder: Path) -> None:
 
 def test_the_command_prints_one_student_and_one_problem(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder, tmp_path / "again")
-    words = [str(tmp_path / "again"), "--lessons", str(LESSONS)]
+    words = [str(tmp_path / "again"), "--course", str(LESSONS)]
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
     for command in (["grade", *words, "--all"], ["class", *words, "--text"], ["grade", *words]):
         done = process(*command, env=environment)

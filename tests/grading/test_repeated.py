@@ -121,7 +121,7 @@ def test_a_doubted_point_of_a_sweep_is_listed_and_made_again_with_the_failed(tmp
     assert failed is not None
     assert failed(found) == [doubted.id]
     assert refusal(doubted, found, course()) == ""
-    assert "too busy" in here("grade", file, "--lessons", LESSONS).stdout
+    assert "too busy" in here("grade", file, "--course", LESSONS).stdout
 
 
 @pytest.mark.parametrize("change", [_of_another_seed, _late])

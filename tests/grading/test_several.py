@@ -189,7 +189,7 @@ def test_the_whole_way_from_two_machines_to_a_table(tmp_path: Path) -> None:
     folder.mkdir()
     for name, do in (("lab", _first_pages), ("laptop", _last_pages)):
         shutil.copy(_file(tmp_path, name, do), folder)
-    words = ["grade", str(folder), "--lessons", str(LESSONS), "--key", KEY.code]
+    words = ["grade", str(folder), "--course", str(LESSONS), "--key", KEY.code]
     done = process(*words, env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")})
     assert done.returncode == 0
     assert "lab.tcphandin of ada counts as part of lab.tcphandin + laptop.tcphandin" in done.stderr

@@ -78,7 +78,7 @@ def test_texts_of_a_hand_in_are_no_markup() -> None:
 
 def test_a_class_gets_a_file_each(file: Path, tmp_path: Path, without_state: Path) -> None:
     bob = handed_in("bob", tmp_path / "bob", errs)
-    words = ["grade", file, bob, "--lessons", LESSONS, "--key", KEY.code, "--sheets", tmp_path / "sheets"]
+    words = ["grade", file, bob, "--course", LESSONS, "--key", KEY.code, "--sheets", tmp_path / "sheets"]
     done = tcptutor(*words)
     assert done.returncode == 0, done.stderr
     sheets = {each.name: each for each in (tmp_path / "sheets").iterdir()}

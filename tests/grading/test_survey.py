@@ -306,7 +306,7 @@ def test_a_student_with_two_hand_ins_is_one_student(folder: Path, tmp_path: Path
 def test_a_key_of_another_course_is_told(folder: Path) -> None:
     done = tcptutor(
         "class",
-        "--lessons",
+        "--course",
         str(LESSONS),
         "--key",
         new_key().code,
@@ -332,7 +332,7 @@ def test_what_a_student_wrote_is_no_markup(tmp_path: Path) -> None:
 
 
 def _class(*words: str) -> list[str]:
-    return ["class", "--lessons", str(LESSONS), "--key", KEY.code, *words]
+    return ["class", "--course", str(LESSONS), "--key", KEY.code, *words]
 
 
 def test_the_command_prints_writes_and_counts_what_it_could_not_read(folder: Path, tmp_path: Path) -> None:

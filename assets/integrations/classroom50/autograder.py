@@ -61,7 +61,7 @@ def graded(tcptutor: str, path: Path, folder: Path) -> dict[str, Any]:
     code = (BUNDLE / "course.code").read_text(encoding="utf-8").strip()
     words: list[str | Path] = [tcptutor, "grade", path, "--key", code]
     if (BUNDLE / "lessons").is_dir():
-        words += ["--lessons", BUNDLE / "lessons"]
+        words += ["--course", BUNDLE / "lessons"]
     if (BUNDLE / "course.modules").is_file():
         for module in (BUNDLE / "course.modules").read_text(encoding="utf-8").split():
             words += ["--module", module]

@@ -31,7 +31,7 @@ fi
 
 code=$(tr -d '[:space:]' <"$grade/tests/course.code")
 words=(--key "$code" --format prairielearn --replace -o "$results")
-[ ! -d "$grade/tests/lessons" ] || words+=(--lessons "$grade/tests/lessons")
+[ ! -d "$grade/tests/lessons" ] || words+=(--course "$grade/tests/lessons")
 if [ -s "$grade/tests/course.modules" ]; then
     for module in $(cat "$grade/tests/course.modules"); do words+=(--module "$module"); done
 fi

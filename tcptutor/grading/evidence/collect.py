@@ -16,6 +16,7 @@ from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.activity import Activity
 from tcptutor.course.experiments import same_settings
 from tcptutor.course.outline import Course
+from tcptutor.course.pack import lesson_hashes
 from tcptutor.course.step import Step
 from tcptutor.grading.evidence import hand_in
 from tcptutor.grading.evidence.hand_in import HandInManifest
@@ -56,7 +57,9 @@ def collect(journal: Journal, course: Course) -> HandInContents:
         student=enrolment.student if enrolment else "",
         course=enrolment.course if enrolment else "",
         title=course.title,
-        lessons=hand_in.lesson_hashes(course),
+        lessons_id=course.id,
+        version=course.version,
+        lessons=lesson_hashes(course),
         events=len(events),
         machine=hand_in.machine(),
         missing=tuple(collector.missing),

@@ -27,7 +27,6 @@ import msgspec
 from tcptutor.base import archive, files, printable
 from tcptutor.base.archive import ArchiveMember, NotAnArchive
 from tcptutor.base.errors import JournalError, TutorError, refused
-from tcptutor.course.outline import Course
 from tcptutor.journal.chains import export_events, read_events
 from tcptutor.journal.events import StoredEvent
 from tcptutor.journal.second_record import RecordDoubts
@@ -69,6 +68,10 @@ class HandInManifest(msgspec.Struct, frozen=True, kw_only=True):
     """Code of the course."""
     title: str = ""
     """Title of the lessons."""
+    lessons_id: str = ""
+    """Id of the lessons in all their versions."""
+    version: str = ""
+    """The teacher's name for this version of the lessons."""
     lessons: dict[str, str] = {}
     """SHA-256 of each lesson file, by path."""
     events: int = 0
@@ -247,21 +250,6 @@ def write_hand_in(
             archive_file.write(archive.member(f"{_RUNS}{id}.json.xz", content))
             on_written(id)
         archive_file.write(archive.end())
-
-
-def lesson_hashes(course: Course) -> dict[str, str]:
-    """Return the SHA-256 of each lesson file, by its path in the folder."""
-    if course.root is None:
-        return {}
-    found = sorted(path for ending in ("*.md", "*.toml") for path in course.root.rglob(ending))
-    return {str(path.relative_to(course.root)): _digest(path) for path in found}
-
-
-def _digest(path: Path) -> str:
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError:
-        return ""
 
 
 def machine() -> dict[str, str]:

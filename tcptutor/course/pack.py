@@ -1,0 +1,204 @@
+"""A course in one file, NAME.tcpcourse, which a teacher packs and students open with --course.
+
+It is a zip archive without compression: `course-pack.json`, the description, and then the lesson files by their path.
+Equal lessons give equal bytes. A pack is unpacked once, into the cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Mapping
+from io import BytesIO
+from pathlib import Path
+
+import msgspec
+
+from tcptutor import __version__
+from tcptutor.base import files, places, printable
+from tcptutor.base.errors import TutorError, UsageError, refused
+from tcptutor.course import lesson_file
+from tcptutor.course.outline import Course, load
+
+SUFFIX = ".tcpcourse"
+FORMAT_VERSION = 1
+_DESCRIPTION = "course-pack.json"
+_MOST_BYTES = 64 << 20
+"""Bytes of a pack; the shipped course has 1.5 MB."""
+_MOST_FILES = 4096
+_PATH = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}/){0,4}[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}\.(?:md|toml)")
+_LONG_AGO = (1980, 1, 1, 0, 0, 0)
+"""Time of every member: the earliest that zip can hold."""
+_ASK = "ask your teacher for it again"
+
+
+class PackDescription(msgspec.Struct, frozen=True, kw_only=True):
+    """A pack's description of itself."""
+
+    title: str
+    id: str
+    version: str
+    tcptutor: str
+    """Version that wrote the file."""
+    sha256: str
+    """Digest of the lesson files: equal for equal lessons."""
+    files: dict[str, str]
+    """SHA-256 of each lesson file, by path."""
+    format_version: int = FORMAT_VERSION
+
+
+def lesson_hashes(course: Course) -> dict[str, str]:
+    """Return the SHA-256 of each lesson file, by its path in the folder."""
+    if course.root is None:
+        return {}
+    found = sorted(path for ending in ("*.md", "*.toml") for path in course.root.rglob(ending))
+    return {path.relative_to(course.root).as_posix(): _digest(path) for path in found}
+
+
+def lessons_digest(hashes: Mapping[str, str]) -> str:
+    """Return the digest of all lesson files."""
+    return hashlib.sha256(msgspec.json.encode(hashes, order="deterministic")).hexdigest()
+
+
+def write_pack(folder: Path, target: Path) -> PackDescription:
+    """Write the course in `folder` to a pack, atomically.
+
+    Raises:
+        ContentError: A page cannot be read.
+        TutorError: The file cannot be written, or a lesson file's name does not fit into a pack.
+    """
+    course = load(folder)
+    hashes = lesson_hashes(course)
+    for name in hashes:
+        if not _PATH.fullmatch(name):
+            raise TutorError(f"{folder / name} cannot be packed: rename it with letters, digits, . _ and -")
+    described = PackDescription(
+        title=course.title,
+        id=course.id,
+        version=course.version,
+        tcptutor=__version__,
+        sha256=lessons_digest(hashes),
+        files=hashes,
+    )
+    with (
+        files.atomic(target, "give another place with -o") as temporary,
+        zipfile.ZipFile(temporary, "w") as archive,
+    ):
+        _add(archive, _DESCRIPTION, msgspec.json.format(msgspec.json.encode(described), indent=1))
+        for name in hashes:
+            _add(archive, name, (folder / name).read_bytes())
+    return described
+
+
+def course_folder(given: Path) -> Path:
+    """Return the folder of a course: `given` itself, or the folder into which the pack `given` is unpacked.
+
+    Raises:
+        UsageError: It is neither.
+        TutorError: The pack is damaged, or cannot be unpacked.
+    """
+    if given.is_dir():
+        if not (given / "course.toml").is_file():
+            raise UsageError(f"{given} is no course: a course's folder has a course.toml")
+        return given
+    if not given.exists():
+        raise UsageError(f"no course {given}: give a folder with a course.toml, or a {SUFFIX} file")
+    try:
+        content = files.read_plain(given, _MOST_BYTES)
+    except OSError as error:
+        raise TutorError(f"cannot read {given}: {refused(error, _ASK)}") from error
+    described, lessons = _read(given, content)
+    folder = places.cache() / "courses" / described.sha256[:32] / described.id
+    if not all((folder / name).is_file() for name in lessons):
+        _unpack(lessons, folder)
+    return folder
+
+
+def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+    member = zipfile.ZipInfo(name, _LONG_AGO)
+    member.create_system = 3  # Unix, on every system
+    member.external_attr = files.PRIVATE << 16
+    archive.writestr(member, content)
+
+
+def _read(path: Path, content: bytes) -> tuple[PackDescription, dict[str, bytes]]:
+    """Return the description and the lesson files. Raises TutorError for anything but a sound pack."""
+    try:
+        with zipfile.ZipFile(BytesIO(content)) as archive:
+            members = _members(archive)
+            text, *lessons = (_content(archive, member) for member in members)
+        files.check_version(text, FORMAT_VERSION, path)
+        described = msgspec.convert(printable.escape_tree(msgspec.json.decode(text)), PackDescription)
+        found = {member.filename: lesson for member, lesson in zip(members[1:], lessons, strict=True)}
+        _check(described, found)
+    except _DAMAGED as error:
+        reason = printable.escaped(" ".join(str(error).split()))[:200]
+        raise TutorError(f"{path} is no {SUFFIX} file, or damaged ({reason}): {_ASK}") from error
+    return described, found
+
+
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    msgspec.MsgspecError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+    EOFError,
+)
+"""Exceptions that zipfile and msgspec raise for damaged or hostile files."""
+
+
+def _members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    members = archive.infolist()
+    if not members or members[0].filename != _DESCRIPTION or len(members) > _MOST_FILES:
+        raise ValueError("it does not begin as a course")
+    if len({member.filename for member in members}) < len(members):
+        raise ValueError("a file is in it twice")
+    return members
+
+
+def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
+    with archive.open(member) as file:
+        content = file.read(lesson_file.MOST_BYTES + 1)
+    if len(content) > lesson_file.MOST_BYTES:
+        raise ValueError(f"{member.filename} is larger than any lesson")
+    return content
+
+
+def _check(described: PackDescription, found: Mapping[str, bytes]) -> None:
+    for name in found:
+        if not _PATH.fullmatch(name):
+            raise ValueError(f"{name} is no lesson file")
+    if {name: hashlib.sha256(lesson).hexdigest() for name, lesson in found.items()} != described.files:
+        raise ValueError("a lesson is not as it was packed")
+    if lessons_digest(described.files) != described.sha256 or not lesson_file.is_slug(described.id):
+        raise ValueError("its description is not as it was written")
+
+
+def _unpack(lessons: Mapping[str, bytes], folder: Path) -> None:
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        made = Path(tempfile.mkdtemp(prefix=".new", dir=folder.parent))
+        try:
+            for name, content in lessons.items():
+                (made / name).parent.mkdir(parents=True, exist_ok=True)
+                (made / name).write_bytes(content)
+            shutil.rmtree(folder, ignore_errors=True)  # an incomplete one
+            made.rename(folder)
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+    except OSError as error:
+        if not (folder / "course.toml").is_file():  # another program unpacked it meanwhile
+            raise TutorError(f"cannot unpack the course to {folder}: {refused(error)}") from error
+
+
+def _digest(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""
