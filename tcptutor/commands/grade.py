@@ -18,10 +18,12 @@ from tcptutor.commands.output import Bar, on_terminal, print_json, print_lines, 
 from tcptutor.commands.sheets import write_sheets
 from tcptutor.commands.student_files import check_folder
 from tcptutor.commands.targets import check_plot, check_targets, draw_plot
-from tcptutor.grading import batch, session, views
+from tcptutor.grading import batch, session
 from tcptutor.grading.adjustments import settle
 from tcptutor.grading.batch import GradingBasis
+from tcptutor.grading.class_page import class_page
 from tcptutor.grading.copies import remark_copies
+from tcptutor.grading.drill_down import SIGNS, ClassDetails
 from tcptutor.grading.evidence.hand_in import SUFFIX
 from tcptutor.grading.evidence.keys import CourseKey, parse_course_code, read_key
 from tcptutor.grading.formats import format_grades, modules
@@ -32,16 +34,6 @@ from tcptutor.grading.roster import RollCall
 from tcptutor.grading.selection import instead, select, superseded_lines
 from tcptutor.grading.survey import Survey, anonymize, anonymize_files, survey
 from tcptutor.grading.views import TableView, marks_histogram, table_views
-
-_SIGNS = {
-    "full": "✓",
-    "part": "◐",
-    "none": "✗",
-    "missing": "○",
-    "refused": "✗",
-    "inconclusive": "?",
-    "excused": "–",
-}
 
 
 class GradeRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -203,7 +195,7 @@ def mark_row(mark: ActivityMark) -> tuple[str, str, str, str]:
     """Return the sign, place, marks and reason of an activity."""
     place = f"{mark.module}/{mark.page}"
     return (
-        _SIGNS[mark.outcome],
+        SIGNS[mark.outcome],
         f"{place} {mark.activity}",
         f"{mark.marks:.3g} of {mark.of:.3g}" if mark.counts else "–",
         mark.reason,
@@ -253,7 +245,7 @@ def show_class(request: ClassRequest) -> int:
         rows = anonymize_files(graded, named) if request.anonymous else graded
         _write(Path(request.csv), format_grades(rows, "csv", None if request.anonymous else roll))
     if request.html is not None:
-        _write(Path(request.html), views.class_page(shown))
+        _write(Path(request.html), class_page(shown))
     if request.items is not None:
         _write(Path(request.items), items_csv(named.questions))
     if request.plot is not None:
@@ -267,7 +259,9 @@ def show_class(request: ClassRequest) -> int:
     elif not request.as_text and on_terminal():
         from tcptutor.ui.frame import show_class as show_on_screen  # noqa: PLC0415  # importing Textual is slow
 
-        ended = show_on_screen(named, anonymous=request.anonymous)
+        files = dict(zip(batch.display_names(paths), paths, strict=True))
+        details = ClassDetails.of(graded, named, files)
+        ended = show_on_screen(named, details, anonymous=request.anonymous)
         return ended or exit_code(graded)
     else:
         print_lines(_class_lines(shown))

@@ -1,4 +1,4 @@
-"""A survey as tables for the screen and the printed report, and as a page of HTML without scripts or network."""
+"""A survey as tables for the screen and the reports, and as a histogram."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from html import escape
 from typing import NamedTuple
 
 from tcptutor.base import units
@@ -19,6 +18,8 @@ from tcptutor.grading.similar import SimilarPair
 from tcptutor.grading.survey import PageRow, PredictionRow, ReportRow, StudentRow, Survey
 
 _STEPS = " ▁▂▃▄▅▆▇█"
+BAR_CHARACTERS = frozenset("█▏▎▍▌▋▊▉")
+"""Of a bar in a table."""
 _BAR_WIDTH = 10
 """Characters of a full bar."""
 _FACTORS = (1 / 8, 1 / 4, 1 / 2, 1 / 1.25, 1.25, 2, 4, 8)
@@ -29,26 +30,6 @@ _TEXT_WIDTH = 60
 
 _Place = Callable[[PageRow | QuestionRow | PredictionRow | ReportRow], str]
 """Returns the name of a row's page."""
-_STYLE = """
-:root { color-scheme: light dark; --ink: #1c2430; --paper: #fcfcfa; --line: #d8d8d2; --mark: #2f6f9f; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e4e7ea; --paper: #15191e; --line: #343b44; --mark: #74b4de; }
-}
-body { font: 16px/1.45 system-ui, sans-serif; color: var(--ink); background: var(--paper);
-       max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem } h2 { font-size: 1.15rem; margin-top: 2.5rem }
-nav a { margin-right: 1rem } a { color: var(--mark) }
-table { border-collapse: collapse; width: 100% }
-th, td { text-align: left; padding: .25rem .6rem .25rem 0; border-bottom: 1px solid var(--line);
-         vertical-align: top; font-variant-numeric: tabular-nums }
-.number { text-align: right } .bar { color: var(--mark); white-space: pre; font-family: monospace }
-svg rect { fill: var(--mark) }
-.note { opacity: .8 }
-@media print { nav { display: none } }
-"""
-_BARS = frozenset("█▏▎▍▌▋▊▉")
-_HTML_BAR_WIDTH, _HTML_BAR_HEIGHT = 14, 28
-"""Size of a bar in the chart of predictions, pixels."""
 
 
 class TableView(NamedTuple):
@@ -88,9 +69,9 @@ def marks_histogram(found: Survey) -> Chart:
     shares = [row.total / row.of for row in found.students if row.of]
     if not shares:
         raise TutorError("no hand-in was graded: there are no marks to draw")
-    counts = Counter(min(9, max(0, math.floor(10 * share + 1e-9))) for share in shares)
+    counts = marks_in_tenths(found)
     bars = ChartSeries(points=[(10 * tenth + 5, counts[tenth]) for tenth in range(10)], color=COLORS[0])
-    y = ChartAxis(high=max(counts.values()), is_whole=True)
+    y = ChartAxis(high=max(counts), is_whole=True)
     return Chart(
         title=[found.title, _median(shares)],
         panels=[ChartPanel(heading="students", series=[bars], y=y, has_bars=True)],
@@ -98,8 +79,38 @@ def marks_histogram(found: Survey) -> Chart:
     )
 
 
+def marks_in_tenths(found: Survey) -> list[int]:
+    """Count the students by their share of the marks; the last tenth includes all of them."""
+    shares = (row.total / row.of for row in found.students if row.of)
+    counts = Counter(min(9, max(0, math.floor(10 * share + 1e-9))) for share in shares)
+    return [counts[tenth] for tenth in range(10)]
+
+
+def histogram_lines(found: Survey, width: int, height: int) -> list[str]:
+    """Draw the number of students by their share of the marks, in tenths; empty without a student.
+
+    Args:
+        found: The class.
+        width: Columns of the drawing.
+        height: Lines of the bars; two more have the numbers and the scale.
+    """
+    counts = marks_in_tenths(found)
+    if not any(counts):
+        return []
+    column = max(4, width // len(counts))
+    full = max(counts)
+    eighths = [math.ceil(8 * height * each / full) for each in counts]
+    bars = [
+        "".join(_STEPS[min(8, max(0, each - 8 * line))] * (column - 1) + " " for each in eighths).rstrip()
+        for line in reversed(range(height))
+    ]
+    numbers = "".join(f"{each or '':^{column - 1}} " for each in counts).rstrip()
+    scale = "".join(f"{f'{10 * tenth}–{10 * tenth + 10}':^{column - 1}} " for tenth in range(len(counts)))
+    return [numbers, *bars, f"{scale.rstrip()} %"]
+
+
 def _median(shares: Sequence[float]) -> str:
-    return f"{len(shares)} hand-ins, median {_percent(statistics.median(shares))} of the marks"
+    return f"{len(shares)} hand-ins, median {percent(statistics.median(shares))} of the marks"
 
 
 def _students(found: Survey) -> TableView:
@@ -133,7 +144,7 @@ def _student(row: StudentRow) -> tuple[str, ...]:
         row.name,
         f"{row.total:.4g}",
         f"{row.of:.4g}",
-        _percent(share),
+        percent(share),
         bar(share),
         f"{row.done}/{row.activities}",
         row.refused or ", ".join(doubts),
@@ -153,7 +164,7 @@ def _pages(found: Survey, place: _Place) -> TableView:
 
 
 def _page(row: PageRow, place: _Place) -> tuple[str, ...]:
-    return (place(row), f"{row.done} of {row.students}", _percent(row.mean), bar(row.mean))
+    return (place(row), f"{row.done} of {row.students}", percent(row.mean), bar(row.mean))
 
 
 def _questions(found: Survey, place: _Place) -> TableView:
@@ -184,7 +195,7 @@ def _question(row: QuestionRow, place: _Place) -> tuple[str, ...]:
     return (
         f"{place(row)} {row.activity}",
         f"{row.right_first} of {row.answered}",
-        _percent(row.difficulty),
+        percent(row.difficulty),
         "" if row.discrimination is None else f"{row.discrimination.r:.2f}",
         str(row.with_hints or ""),
         "" if row.median_seconds is None else seconds_text(row.median_seconds),
@@ -345,72 +356,10 @@ def shorten(text: str) -> str:
     return words if len(words) <= _TEXT_WIDTH else f"{words[: _TEXT_WIDTH - 1].rstrip()}…"
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """Return a share such as "95 %"."""
     return f"{100 * share:.0f} %"
 
 
 def _quantity(value: float, kind: units.Kind) -> str:
     return units.write(float(f"{value:.3g}"), kind)
-
-
-def class_page(found: Survey) -> str:
-    """Return the HTML page of a class."""
-    return "\n".join(_html_lines(found)) + "\n"
-
-
-def _html_lines(found: Survey) -> Iterator[str]:
-    tables = table_views(found)
-    yield "<!doctype html>"
-    yield '<html lang="en"><head><meta charset="utf-8">'
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f"<title>{escape(found.title)}: the class</title><style>{_STYLE}</style></head><body>"
-    yield f"<h1>{escape(found.title)}: the class</h1>"
-    links = (f'<a href="#{view.id}">{escape(view.title.partition(",")[0])}</a>' for view in tables)
-    yield f"<nav>{''.join(links)}</nav>"
-    for view in tables:
-        yield f'<section id="{view.id}"><h2>{escape(view.title)}</h2>'
-        yield from _html_table(view, found)
-        yield from (f'<p class="note">{escape(note)}</p>' for note in view.notes)
-        yield "</section>"
-    yield "</body></html>"
-
-
-def _html_table(view: TableView, found: Survey) -> Iterator[str]:
-    if not view.rows:
-        return
-    yield "<table><thead><tr>"
-    for head, right in zip(view.head, view.right, strict=True):
-        yield f"<th{' class=number' if right else ''}>{escape(head)}</th>"
-    yield "</tr></thead><tbody>"
-    for number, row in enumerate(view.rows):
-        cells = [_html_cell(*each) for each in zip(row, view.right, strict=True)]
-        if details := view.details[number]:
-            lines = "<br>".join(map(escape, details))
-            cells[0] = f"<td><details><summary>{escape(row[0])}</summary>{lines}</details></td>"
-        if view.id == "predictions":
-            cells[4] = f"<td>{_html_bins(found.predictions[number], details)}</td>"
-        yield f"<tr>{''.join(cells)}</tr>"
-    yield "</tbody></table>"
-
-
-def _html_cell(text: str, right: bool) -> str:
-    kind = "number" if right else "bar" if text and set(text) <= _BARS else ""
-    return f"<td{f' class={kind}' if kind else ''}>{escape(text)}</td>"
-
-
-def _html_bins(row: PredictionRow, description: Sequence[str]) -> str:
-    """Return a small chart of predictions over measurements; `description` is its text for screen readers."""
-    found = ratio_counts(row)
-    if not found:
-        return ""
-    most = max(found) or 1
-    bars = "".join(
-        f'<rect x="{at * _HTML_BAR_WIDTH}" y="{_HTML_BAR_HEIGHT * (1 - each / most):.1f}"'
-        f' width="{_HTML_BAR_WIDTH - 2}" height="{_HTML_BAR_HEIGHT * each / most:.1f}"/>'
-        for at, each in enumerate(found)
-    )
-    words = escape(" ".join(description))
-    return (
-        f'<svg role="img" aria-label="{words}" width="{len(found) * _HTML_BAR_WIDTH}" height="{_HTML_BAR_HEIGHT}">'
-        f"<title>{words}</title>{bars}</svg>"
-    )

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual import events, on
+from textual import on
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.screen import ModalScreen, Screen
@@ -163,18 +163,6 @@ class TutorApp(Frame):
         self._index: FindIndex | None = None
         self._link_sources: list[ModulePage] = []
         """Pages with followed links, to return to; the latest last."""
-
-    async def on_event(self, event: events.Event) -> None:
-        if (
-            not self.is_leaving
-            and isinstance(event, events.Key | events.Paste)
-            # Forwarded keys have already been offered to the screen.
-            and not event.is_forwarded
-            and isinstance(self.screen, TutorScreen)
-            and await self.screen.take(event)
-        ):
-            return
-        await super().on_event(event)
 
     def on_terminal_supports_synchronized_output(self) -> None:
         self.motion.line_answered()

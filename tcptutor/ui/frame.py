@@ -32,6 +32,7 @@ from tcptutor.ui import line_breaks, output, shutdown, themes
 from tcptutor.ui.screens.base import TutorScreen
 
 if TYPE_CHECKING:
+    from tcptutor.grading.drill_down import ClassDetails
     from tcptutor.grading.survey import Survey
 
 
@@ -175,9 +176,17 @@ class Frame(App[None]):
         return self._leave_by < math.inf
 
     async def on_event(self, event: events.Event) -> None:
-        # A key could open another page.
-        if not (self.is_leaving and isinstance(event, events.InputEvent)):
-            await super().on_event(event)
+        if self.is_leaving and isinstance(event, events.InputEvent):
+            return  # a key could open another page
+        if (
+            isinstance(event, events.Key | events.Paste)
+            # Forwarded keys have already been offered to the screen.
+            and not event.is_forwarded
+            and isinstance(self.screen, TutorScreen)
+            and await self.screen.take(event)
+        ):
+            return
+        await super().on_event(event)
 
     def _is_half_mounted(self) -> bool:
         shown = self.screen_stack
@@ -239,14 +248,16 @@ class ShowApp(Frame):
 class ClassApp(Frame):
     """Viewer of a class's results."""
 
-    def __init__(self, survey: Survey, *, anonymous: bool = False) -> None:
+    def __init__(
+        self, survey: Survey, details: ClassDetails | None = None, *, anonymous: bool = False
+    ) -> None:
         super().__init__(Settings.of_user())
-        self._survey, self._anonymous = survey, anonymous
+        self._survey, self._details, self._anonymous = survey, details, anonymous
 
     def get_default_screen(self) -> Screen[None]:
         from tcptutor.ui.screens.classroom import ClassScreen  # noqa: PLC0415  # the run viewer needs no tables
 
-        return ClassScreen(self._survey, hidden=self._anonymous)
+        return ClassScreen(self._survey, self._details, hidden=self._anonymous)
 
 
 def show_run(run: Run, file: Path) -> int:
@@ -254,9 +265,9 @@ def show_run(run: Run, file: Path) -> int:
     return _show(ShowApp(run, file))
 
 
-def show_class(survey: Survey, *, anonymous: bool = False) -> int:
+def show_class(survey: Survey, details: ClassDetails, *, anonymous: bool = False) -> int:
     """Show the class and return the exit code."""
-    return _show(ClassApp(survey, anonymous=anonymous))
+    return _show(ClassApp(survey, details, anonymous=anonymous))
 
 
 def _show(app: Frame) -> int:

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from tcptutor.course import load
-from tcptutor.grading import batch, views
+from tcptutor.grading import batch
 from tcptutor.grading.batch import GradingBasis
+from tcptutor.grading.class_page import class_page
 from tcptutor.grading.evidence.keys import new_key
 from tcptutor.grading.item_statistics import Correlation, QuestionRow
 from tcptutor.grading.survey import Survey, anonymize, survey
@@ -251,7 +252,7 @@ class _Tags(HTMLParser):
 
 
 def test_the_page_is_whole_and_needs_nothing_else(found: Survey) -> None:
-    page = views.class_page(found)
+    page = class_page(found)
     tags = _Tags()
     tags.feed(page)
     assert tags.open == []
@@ -264,7 +265,7 @@ def test_the_page_is_whole_and_needs_nothing_else(found: Survey) -> None:
 
 
 def test_names_can_be_left_out_everywhere(found: Survey) -> None:
-    told = views.class_page(anonymize(found)) + repr(table_views(anonymize(found)))
+    told = class_page(anonymize(found)) + repr(table_views(anonymize(found)))
     assert not any(name in told for name in ("ada", "cleo", "gina"))
     assert "student 10" in told
 
@@ -323,7 +324,7 @@ def test_what_a_student_wrote_is_no_markup(tmp_path: Path) -> None:
     course, hostile = load(LESSONS), "<script>alert(1)</script>"
     one = Doer(course, tmp_path, student=hostile, code=KEY.code)
     one.does()
-    page = views.class_page(survey(graded([one.hands_in()], GradingBasis(LESSONS, KEY.code)), course))
+    page = class_page(survey(graded([one.hands_in()], GradingBasis(LESSONS, KEY.code)), course))
     assert hostile not in page
     assert "&lt;script&gt;" in page
 

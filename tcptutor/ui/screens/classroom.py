@@ -1,23 +1,25 @@
-"""A class: its tables, with details of the selected row."""
+"""A class: its tables, and below a student the pages, answers and runs."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from rich.text import Text
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.widgets import DataTable, Static
+from textual.widgets import Static
 
+from tcptutor.grading.drill_down import ClassDetails
 from tcptutor.grading.survey import Survey, anonymize
-from tcptutor.grading.views import TableView, table_views
-from tcptutor.ui.screens.base import TutorScreen
-from tcptutor.ui.widgets.bars import KeyBar, TopBar
+from tcptutor.grading.views import TableView, histogram_lines, table_views
+from tcptutor.ui.screens.class_student import StudentScreen
+from tcptutor.ui.screens.table_screen import TableScreen
+from tcptutor.ui.widgets.bars import TopBar
+
+_BAR_LINES, _TALL_BAR_LINES = 3, 6
+_NARROWEST = 60
 
 
-class ClassScreen(TutorScreen):
+class ClassScreen(TableScreen):
     """Tables of a class. Needs no lab and no journal."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -36,37 +38,45 @@ class ClassScreen(TutorScreen):
             Binding(str(number), f"show({number - 1})", show=False, id=f"class.show-{number}")
             for number in range(1, 7)
         ),
+        Binding(
+            "h", "histogram", "histogram", id="class.histogram", tooltip="show or hide the marks' histogram"
+        ),
         Binding("a", "hide", "names", id="class.names", tooltip="switch between names and numbers"),
     ]
-    OTHER_KEYS = (("↑ ↓", "select a row; its details are below"), ("1 to 6", "a table"))
+    OTHER_KEYS = (*TableScreen.OTHER_KEYS, ("1 to 6", "a table"))
     FOOTER: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("table.open", "open"),
         ("class.previous class.next", "other table"),
-        ("class.names", "names / numbers"),
+        ("table.search", "search"),
+        ("table.sort table.reverse", "sort"),
+        ("class.histogram", "histogram"),
+        ("class.names", "names"),
         ("app.keys", "keys"),
         ("app.quit", "quit"),
     )
 
-    def __init__(self, found: Survey, *, hidden: bool = False) -> None:
+    def __init__(self, found: Survey, details: ClassDetails | None = None, *, hidden: bool = False) -> None:
         super().__init__()
-        self._survey, self._anonymous = found, hidden
+        self._survey, self._details, self._anonymous = found, details, hidden
         self._views = table_views(self._visible_survey)
         self._index = 0
+        self._has_histogram: bool | None = None
+        """None: where the terminal has room for it."""
 
     @property
     def _visible_survey(self) -> Survey:
         return anonymize(self._survey) if self._anonymous else self._survey
 
-    def compose(self) -> ComposeResult:
-        yield TopBar()
-        yield Static(id="class-tabs", markup=False)
-        yield DataTable[Text](id="class-table", cursor_type="row", cell_padding=1)
-        with VerticalScroll(id="class-details", can_focus=False):
-            yield Static(markup=False)
-        yield KeyBar()
+    @property
+    def view(self) -> TableView:
+        return self._views[self._index]
+
+    @property
+    def can_open(self) -> bool:
+        return self._details is not None and self.view.id == "students"
 
     def on_mount(self) -> None:
         self.query_one(TopBar).show_place(f"the class · {self._survey.title}")
-        self._show()
 
     def show_lab(self) -> None:
         """Show the number of hand-ins in place of the lab."""
@@ -74,53 +84,71 @@ class ClassScreen(TutorScreen):
             number = len(self._survey.students)
             bar.show_lab(f"{number} hand-in{'' if number == 1 else 's'}")
 
-    @property
-    def _view(self) -> TableView:
-        return self._views[self._index]
-
-    def _show(self) -> None:
+    def head(self) -> Content:
         tabs = [
             Content.styled(
-                f" {number} {view.title.partition(',')[0]} ", "reverse" if view is self._view else ""
+                f" {number} {view.title.partition(',')[0]} ", "reverse" if view is self.view else ""
             )
             for number, view in enumerate(self._views, 1)
         ]
-        self.query_one("#class-tabs", Static).update(Content(" ").join(tabs))
-        table = self.query_one(DataTable)
-        table.clear(columns=True)
-        for head, right in zip(self._view.head, self._view.right, strict=True):
-            table.add_column(Text(head, justify="right" if right else "left"))
-        for row in self._view.rows:
-            table.add_row(
-                *(
-                    Text(cell, justify="right" if right else "left")
-                    for cell, right in zip(row, self._view.right, strict=True)
+        return Content(" ").join(tabs)
+
+    def show_table(self, selected: int | None = None) -> None:
+        super().show_table(selected)
+        self._show_histogram()
+
+    def _show_histogram(self) -> None:
+        if not self.is_attached:
+            return
+        chart = self.query_one("#table-chart", Static)
+        tall = self.has_class("-tall")
+        is_shown = tall if self._has_histogram is None else self._has_histogram
+        width = min(max(self.size.width - 6, _NARROWEST), 100)
+        lines = (
+            histogram_lines(self._survey, width, _TALL_BAR_LINES if tall else _BAR_LINES) if is_shown else []
+        )
+        chart.display = bool(lines) and self.view.id == "students"
+        if lines:
+            chart.update(
+                Content("\n").join(
+                    [
+                        Content.styled(lines[0], "$text-muted"),
+                        *(Content.styled(line, "$flow-1") for line in lines[1:-1]),
+                        Content.styled(lines[-1], "$text-muted"),
+                    ]
                 )
             )
-        table.display = bool(self._view.rows)
-        if self._view.rows:
-            table.focus()
-        self._show_details(0)
 
-    def _show_details(self, row: int) -> None:
-        lines = list(self._view.details[row]) if row < len(self._view.details) else []
-        notes = [note for note in self._view.notes if note]
-        details = Content("\n").join(
-            [*map(Content, lines), *(Content.styled(note, "$text-muted") for note in notes)]
-        )
-        self.query_one("#class-details > Static", Static).update(details)
+    def open_row(self, row: int) -> None:
+        student = self._survey.students[row]
+        if self._details is not None and student.number in self._details.grades:
+            name = self._visible_survey.students[row].name
+            self.app.push_screen(StudentScreen(self._details, student.number, name))
 
-    def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
-        self._show_details(event.cursor_row)
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "histogram" and self.view.id != "students":
+            return False
+        if action == "back" and not self._field.display:
+            return False
+        return super().check_action(action, parameters)
+
+    def leave(self) -> None:
+        """Stay: below this screen is nothing."""
 
     def action_turn(self, by: int) -> None:
         self.action_show((self._index + by) % len(self._views))
 
     def action_show(self, number: int) -> None:
         self._index = number
-        self._show()
+        self._words.value, self._field.display = "", False
+        self.show_table()
+
+    def action_histogram(self) -> None:
+        self._has_histogram = not self.query_one("#table-chart", Static).display
+        self._show_histogram()
 
     def action_hide(self) -> None:
+        row = self.selected
         self._anonymous = not self._anonymous
         self._views = table_views(self._visible_survey)
-        self._show()
+        self.show_table(row)

@@ -18,7 +18,7 @@ from tcptutor.base.errors import UsageError
 from tcptutor.base.printable import is_printable
 from tcptutor.course.outline import Course
 from tcptutor.course.page_record import TeacherComment
-from tcptutor.grading import views
+from tcptutor.grading.class_page import class_page
 from tcptutor.grading.comments import read_comments, write_draft
 from tcptutor.grading.evidence.hand_in import open_hand_in
 from tcptutor.grading.evidence.keys import read_key
@@ -59,7 +59,7 @@ def _hand_in(path: Path) -> None:
     path.write_text(write_draft(found, path.name), encoding="utf-8")
     _comments(path)
     told = survey([GradedFile(path.name, found)], _course())
-    assert is_printable(views.class_page(told), lines=True)
+    assert is_printable(class_page(told), lines=True)
     assert is_printable(msgspec.json.encode(told).decode(), lines=True)
 
 
