@@ -259,9 +259,7 @@ def show_class(request: ClassRequest) -> int:
     elif not request.as_text and on_terminal():
         from tcptutor.ui.frame import show_class as show_on_screen  # noqa: PLC0415  # importing Textual is slow
 
-        files = dict(zip(batch.display_names(paths), paths, strict=True))
-        details = ClassDetails.of(graded, named, files)
-        ended = show_on_screen(named, details, anonymous=request.anonymous)
+        ended = show_on_screen(named, ClassDetails.of(graded, named), anonymous=request.anonymous)
         return ended or exit_code(graded)
     else:
         print_lines(_class_lines(shown))

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from tcptutor.course.page_record import moment
 from tcptutor.grading.grade import ActivityMark, GivenAnswer, Grade, GradedFile
 from tcptutor.grading.survey import Place, Survey
@@ -30,20 +32,30 @@ class ClassDetails(NamedTuple):
 
     grades: Mapping[int, Grade]
     """By the number of the student's row."""
-    hand_ins: Mapping[int, Path]
-    """Files of the hand-ins, by the number of the student's row."""
+    hand_ins: Mapping[int, tuple[Path, ...]]
+    """Files of each hand-in, by the number of the student's row; several if they were joined."""
     prompts: Mapping[tuple[str, str, str], str]
     """Questions by module, page and activity."""
 
     @classmethod
-    def of(cls, graded: Sequence[GradedFile], survey: Survey, files: Mapping[str, Path]) -> ClassDetails:
-        """Return the details of a survey of these hand-ins; `files` are paths by displayed name."""
-        by_file = {each.file: each.grade for each in graded if each.grade is not None}
+    def of(cls, graded: Sequence[GradedFile], survey: Survey) -> ClassDetails:
+        """Return the details of a survey of these hand-ins."""
+        by_file = {each.file: each for each in graded if each.grade is not None}
+        found = {row.number: by_file[row.file] for row in survey.students if row.file in by_file}
         return cls(
-            grades={row.number: by_file[row.file] for row in survey.students if row.file in by_file},
-            hand_ins={row.number: files[row.file] for row in survey.students if row.file in files},
+            grades={number: each.grade for number, each in found.items() if each.grade is not None},
+            hand_ins={number: each.sources for number, each in found.items()},
             prompts={(row.module, row.page, row.activity): row.prompt for row in survey.questions},
         )
+
+
+def without_grounds(grade: Grade) -> Grade:
+    """Return the grade without the teacher's words on its marks, which may name the student."""
+    marks = (
+        replace(mark, decision="", reason="the teacher decided on the mark") if mark.decision else mark
+        for mark in grade.marks
+    )
+    return replace(grade, marks=tuple(marks))
 
 
 def pages_of(grade: Grade) -> dict[Place, list[ActivityMark]]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from tcptutor.grading import batch
 from tcptutor.grading.batch import GradingBasis
-from tcptutor.grading.drill_down import ClassDetails
+from tcptutor.grading.drill_down import ClassDetails, pages_view, without_grounds
 from tcptutor.grading.survey import survey
 from tcptutor.grading.views import histogram_lines, marks_in_tenths
 from tcptutor.ui.frame import ClassApp
@@ -16,6 +16,7 @@ from tcptutor.ui.screens.class_student import HandInRunScreen, PageScreen, Stude
 from tcptutor.ui.screens.classroom import ClassScreen
 from tcptutor.ui.screens.table_screen import sort_key
 from tests.grading.evidence.student import KEY, LESSONS, Student, handed_in
+from tests.grading.graded import graded
 from tests.ui.screen import text, until, until_text
 
 
@@ -38,10 +39,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.fixture
 def app(files: list[Path]) -> ClassApp:
     basis = GradingBasis(LESSONS, KEY.code)
-    graded = dict(batch.grade_files(files, basis, 1))
-    found = survey([graded[number] for number in sorted(graded)], basis.course)
-    named = dict(zip(batch.display_names(files), files, strict=True))
-    return ClassApp(found, ClassDetails.of(list(graded.values()), found, named))
+    found = graded(files, basis)
+    shown = survey(found, basis.course)
+    return ClassApp(shown, ClassDetails.of(found, shown))
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)])
@@ -135,6 +135,14 @@ async def test_the_histogram_counts_students_by_tenths(app: ClassApp) -> None:
         await until_text(pilot, "90–100 %")
         await pilot.press("2")
         await until(pilot, lambda: "90–100 %" not in text(app))
+
+
+def test_an_anonymous_class_has_no_words_of_the_teacher(app: ClassApp) -> None:
+    assert app._details is not None
+    grade = app._details.grades[1]
+    decided = replace(grade, marks=tuple(replace(mark, decision="ada was ill (T.)") for mark in grade.marks))
+    assert "ada was ill" in repr(pages_view(decided))
+    assert "ada was ill" not in repr(pages_view(without_grounds(decided)))
 
 
 def test_cells_are_sorted_by_what_they_say() -> None:

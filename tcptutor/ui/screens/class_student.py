@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -9,7 +11,14 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from tcptutor.base.errors import TutorError
-from tcptutor.grading.drill_down import ClassDetails, answers_view, pages_of, pages_view, rows_of
+from tcptutor.grading.drill_down import (
+    ClassDetails,
+    answers_view,
+    pages_of,
+    pages_view,
+    rows_of,
+    without_grounds,
+)
 from tcptutor.grading.evidence.hand_in import open_hand_in
 from tcptutor.grading.grade import ActivityMark
 from tcptutor.grading.views import TableView
@@ -34,11 +43,12 @@ class StudentScreen(TableScreen):
 
     FOOTER: ClassVar[tuple[tuple[str, str], ...]] = _FOOTER
 
-    def __init__(self, details: ClassDetails, number: int, name: str) -> None:
+    def __init__(self, details: ClassDetails, number: int, name: str, *, anonymous: bool) -> None:
         """Show the student with that row number, under a name or number."""
         super().__init__()
         self._details, self._number, self._student = details, number, name
-        self._grade = details.grades[number]
+        grade = details.grades[number]
+        self._grade = without_grounds(grade) if anonymous else grade
         self._view = pages_view(self._grade)
 
     @property
@@ -70,7 +80,7 @@ class PageScreen(TableScreen):
         super().__init__()
         self._details, self._student, self._marks = details, name, marks
         self._rows = rows_of(marks)
-        self._hand_in = details.hand_ins.get(number)
+        self._hand_ins = details.hand_ins.get(number, ())
         self._verdicts: dict[str, str] = {}
         self._runs: dict[str, Run] = {}
 
@@ -100,11 +110,8 @@ class PageScreen(TableScreen):
 
     async def _read_run(self, id: str) -> str:
         """Keep the run for its chart, and return its verdict, or why it cannot be read."""
-        if self._hand_in is None:
-            return "the hand-in has no file of this run"
-        try:
-            run = await background.in_thread(_run_in, self._hand_in, id)
-        except TutorError:
+        run = await background.in_thread(_run_in, self._hand_ins, id)
+        if run is None:
             return "the hand-in has no file of this run"
         self._runs[id] = run
         report = await background.report(run)
@@ -142,7 +149,9 @@ class HandInRunScreen(StoredScreen):
             self.dismiss()
 
 
-def _run_in(hand_in: Path, id: str) -> Run:
-    """Return a run of a hand-in. Raises TutorError."""
-    with open_hand_in(hand_in) as opened:
-        return opened.run(id)[0]
+def _run_in(hand_ins: Sequence[Path], id: str) -> Run | None:
+    """Return a run of one of the student's hand-ins; None if it is in none of them, or damaged."""
+    for path in hand_ins:
+        with contextlib.suppress(TutorError), open_hand_in(path) as opened:
+            return opened.run(id)[0]
+    return None

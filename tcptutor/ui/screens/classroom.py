@@ -123,7 +123,9 @@ class ClassScreen(TableScreen):
         student = self._survey.students[row]
         if self._details is not None and student.number in self._details.grades:
             name = self._visible_survey.students[row].name
-            self.app.push_screen(StudentScreen(self._details, student.number, name))
+            self.app.push_screen(
+                StudentScreen(self._details, student.number, name, anonymous=self._anonymous)
+            )
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "histogram" and self.view.id != "students":
