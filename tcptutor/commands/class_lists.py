@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from msgspec.structs import replace
-
 from tcptutor.base.errors import UsageError
 from tcptutor.commands.output import warn
 from tcptutor.course.outline import Course
 from tcptutor.grading.adjustments import adjust
-from tcptutor.grading.decisions import Decision, fold_id, read_decisions
+from tcptutor.grading.decisions import Decision, DecisionsByStudent, read_decisions
 from tcptutor.grading.grade import GradedFile
 from tcptutor.grading.roster import RollCall, Roster, call_roll, missing_line, read_roster
 
@@ -27,25 +25,21 @@ class ClassLists(NamedTuple):
     decisions: tuple[Decision, ...]
 
     @property
-    def extensions(self) -> tuple[Decision, ...]:
-        """The extensions for each id of a student, and a mistyped id as `same_as` of the right one."""
-        ids = [row.ids for row in self.whole.students] if self.whole else []
-        found = []
-        for each in self.decisions:
-            if each.kind == "same_as":
-                found.append(replace(each, student=each.same_as, same_as=each.student))
-            if each.is_extension:
-                student = fold_id(each.student)
-                others = next((names for names in ids if student in map(fold_id, names)), ())
-                found += [replace(each, student=name) for name in dict.fromkeys([each.student, *others])]
-        return tuple(found)
+    def for_marking(self) -> DecisionsByStudent:
+        """The decisions that marking applies: deadlines, and ids that are the same student."""
+        return DecisionsByStudent(
+            [each for each in self.decisions if each.is_extension or each.same_as], self._ids
+        )
+
+    @property
+    def _ids(self) -> list[tuple[str, ...]]:
+        return [row.ids for row in self.whole.students] if self.whole else []
 
     def adjust(self, graded: Sequence[GradedFile], course: Course) -> list[GradedFile]:
         """Apply the decisions, and warn of those without effect."""
         if not self.decisions:
             return [*graded]
-        ids = [row.ids for row in self.whole.students] if self.whole else []
-        found, lines = adjust(graded, self.decisions, course, ids)
+        found, lines = adjust(graded, self.decisions, course, self._ids)
         for line in lines:
             warn(line)
         return found

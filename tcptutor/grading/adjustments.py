@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tcptutor.base.errors import near, quoted, unknown
 from tcptutor.course.marks import MarkScheme
 from tcptutor.course.outline import Course
-from tcptutor.grading.decisions import Decision, decisions_for, fold_id
+from tcptutor.grading.decisions import Decision, DecisionsByStudent, fold_id
 from tcptutor.grading.grade import ActivityMark, Grade, GradedFile, Outcome
 from tcptutor.grading.remarks import Remark
 
@@ -41,23 +41,21 @@ def adjust(
             lines.append(f"decision {number}: {problem}")
         else:
             usable.append(each)
-    usable = [replace(each, student=own_id(each.student, graded, roster)) for each in usable]
+    own = DecisionsByStudent(usable, roster)
     found = [*graded]
-    for student in dict.fromkeys(each.student for each in usable):
-        if any(_own(each, usable, student) for each in graded):
-            continue
-        if _is_other_id(student, usable, graded):
-            continue
+    used = {id(each) for file in graded if file.grade for each in own.of(file.grade.student, file.file)}
+    for student in dict.fromkeys(each.student for each in usable if id(each) not in used):
         if fold_id(student) not in {fold_id(id) for ids in roster for id in ids}:
             # A single hand-in is graded by its course's system, which has the decisions on all students.
-            if len(graded) < 2 and not roster:
-                continue
-            names = [each.grade.student for each in graded if each.grade is not None]
-            similar = near(student, [*names, *(id for ids in roster for id in ids)])
-            lines.append(f"no hand-in of {quoted(student)}, of whom you decided{similar and f': {similar}'}")
+            if len(graded) > 1 or roster:
+                names = [each.grade.student for each in graded if each.grade is not None]
+                similar = near(student, [*names, *(id for ids in roster for id in ids)])
+                lines.append(
+                    f"no hand-in of {quoted(student)}, of whom you decided{similar and f': {similar}'}"
+                )
         elif any(each.kind in ("marks", "excuse") for each in usable if each.student == student):
             found.append(GradedFile("", _without_work(course, student)))
-    adjusted = [_adjusted(each, usable, course.marks, lines) for each in found]
+    adjusted = [_adjusted(each, own, course.marks, lines) for each in found]
     return adjusted, list(dict.fromkeys(lines))
 
 
@@ -82,30 +80,6 @@ def settle(graded: Sequence[GradedFile]) -> list[GradedFile]:
         )
         for each in graded
     ]
-
-
-def own_id(student: str, graded: Sequence[GradedFile], roster: Sequence[Collection[str]]) -> str:
-    """Return the id of a student on the roster with which they handed in; others stay as they are."""
-    wanted = fold_id(student)
-    ids = next(({fold_id(id) for id in ids} for ids in roster if wanted in map(fold_id, ids)), set())
-    enrolled = [each.grade.student for each in graded if each.grade is not None and each.grade.student]
-    if any(fold_id(each) == wanted for each in enrolled):
-        return student
-    return next((each for each in enrolled if fold_id(each) in ids), student)
-
-
-def _own(graded: GradedFile, decisions: Sequence[Decision], student: str = "") -> tuple[Decision, ...]:
-    """Return the decisions on the student of a hand-in, or those that name `student`."""
-    found = decisions_for(decisions, graded.grade.student if graded.grade else "", graded.file)
-    return tuple(each for each in found if student in ("", each.student))
-
-
-def _is_other_id(student: str, decisions: Sequence[Decision], graded: Sequence[GradedFile]) -> bool:
-    """Return whether the student handed in under the right id, after work under this one."""
-    right = {
-        fold_id(each.same_as) for each in decisions if each.student == student and each.kind == "same_as"
-    }
-    return any(each.grade is not None and fold_id(each.grade.student) in right for each in graded)
 
 
 def place_problem(decision: Decision, course: Course) -> str:
@@ -148,12 +122,12 @@ def _without_work(course: Course, student: str) -> Grade:
 
 
 def _adjusted(
-    graded: GradedFile, decisions: Sequence[Decision], scheme: MarkScheme, lines: list[str]
+    graded: GradedFile, decisions: DecisionsByStudent, scheme: MarkScheme, lines: list[str]
 ) -> GradedFile:
-    grade, own = graded.grade, _own(graded, decisions)
-    if grade is None or not own:
+    grade = graded.grade
+    if grade is None:
         return graded
-    for each in own:
+    for each in decisions.of(grade.student, graded.file):
         grade = replace(grade, decisions=(*grade.decisions, each))
         if each.kind == "same_as":
             grade = replace(grade, student=each.same_as)

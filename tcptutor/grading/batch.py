@@ -27,7 +27,7 @@ from tcptutor.base import files, places, printable
 from tcptutor.base.errors import TutorError
 from tcptutor.course.outline import Course, load
 from tcptutor.course.pack import course_folder, lesson_hashes
-from tcptutor.grading.decisions import Decision, decisions_for
+from tcptutor.grading.decisions import Decision, DecisionsByStudent
 from tcptutor.grading.evidence.hand_in import MOST_BYTES, SUFFIX, open_hand_in
 from tcptutor.grading.evidence.joining import join
 from tcptutor.grading.grade import Grade
@@ -43,8 +43,8 @@ class GradingBasis(NamedTuple):
     """Grade only students of the course with this code; empty for all."""
     modules: tuple[str, ...] = ()
     """Ids of the modules that count; empty for all."""
-    extensions: tuple[Decision, ...] = ()
-    """Deadlines of single students."""
+    decisions: DecisionsByStudent = DecisionsByStudent(())
+    """Deadlines of single students, and ids that are the same student."""
 
     @classmethod
     def from_options(
@@ -128,34 +128,34 @@ class Grader:
     """Grades hand-ins, and stores the grades in the cache."""
 
     def __init__(self, basis: GradingBasis) -> None:
-        self._course, self._code, self._extensions = basis.course, basis.code, basis.extensions
+        self._course, self._code, self._decisions = basis.course, basis.code, basis.decisions
         self.cache = GradeCache(self._course, self._code)
 
     def cached(self, sources: Sources) -> Grade | None:
         """Return the stored grade; None where there is none, or a file is unreadable."""
         found = self._stored(sources, ())
-        own = self.extensions(found, sources) if found is not None else ()
+        own = self.decisions(found, sources) if found is not None else ()
         return self._stored(sources, own) if own else found
 
     def result(self, sources: Sources) -> Result:
         """Return the grade, or the reason for its absence. Never raises TutorError."""
         found, problem = self._graded(sources, ())
-        own = self.extensions(found, sources) if found is not None else ()
+        own = self.decisions(found, sources) if found is not None else ()
         return self._graded(sources, own) if own else (found, problem)
 
-    def extensions(self, grade: Grade, sources: Sources) -> tuple[Decision, ...]:
-        """Return the deadlines of the student's own."""
-        found = (decisions_for(self._extensions, grade.student, path.name) for path in sources)
-        return tuple(dict.fromkeys(each for decisions in found for each in decisions))
+    def decisions(self, grade: Grade, sources: Sources) -> tuple[Decision, ...]:
+        """Return the decisions on the student that marking applies."""
+        found = (self._decisions.of(grade.student, path.name) for path in sources)
+        return tuple(dict.fromkeys(each for own in found for each in own))
 
-    def _stored(self, sources: Sources, extensions: tuple[Decision, ...]) -> Grade | None:
+    def _stored(self, sources: Sources, decisions: tuple[Decision, ...]) -> Grade | None:
         try:
-            return self.cache.get(self.cache.key(sources, extensions))
+            return self.cache.get(self.cache.key(sources, decisions))
         except OSError:
             return None  # opening the hand-in reports the error
 
-    def _graded(self, sources: Sources, extensions: tuple[Decision, ...]) -> Result:
-        found = self._stored(sources, extensions)
+    def _graded(self, sources: Sources, decisions: tuple[Decision, ...]) -> Result:
+        found = self._stored(sources, decisions)
         if found is not None:
             return found, ""
         try:
@@ -163,14 +163,14 @@ class Grader:
                 hand_ins = [stack.enter_context(open_hand_in(path)) for path in sources]
                 hand_in = join(hand_ins) if len(hand_ins) > 1 else hand_ins[0]
                 if len(hand_ins) > 1 and hand_in in hand_ins:  # it has all of the others
-                    found, problem = self._graded((hand_in.path,), extensions)
+                    found, problem = self._graded((hand_in.path,), decisions)
                 else:
-                    found, problem = grade_hand_in(hand_in, self._course, self._code, extensions), ""
+                    found, problem = grade_hand_in(hand_in, self._course, self._code, decisions), ""
         except TutorError as error:
             return None, printable.escaped(str(error))
         if found is not None:
             with suppress(OSError):
-                self.cache.put(self.cache.key(sources, extensions), found)
+                self.cache.put(self.cache.key(sources, decisions), found)
         return found, problem
 
 
@@ -282,14 +282,14 @@ class GradeCache:
         self._basis = hashlib.sha256(basis).digest()
         self._folder = folder or places.cache() / "grades"
 
-    def key(self, sources: Sources, extensions: tuple[Decision, ...] = ()) -> str:
-        """Return the key of a hand-in of a student with these deadlines.
+    def key(self, sources: Sources, decisions: tuple[Decision, ...] = ()) -> str:
+        """Return the key of a hand-in of a student with these decisions.
 
         Raises OSError for an unreadable file, and above MOST_BYTES.
         """
         # The order in which joined files are given makes no difference.
         content = b"".join(sorted(map(self._digest, sources)))
-        own = msgspec.json.encode(extensions) if extensions else b""
+        own = msgspec.json.encode(decisions) if decisions else b""
         return hashlib.sha256(self._basis + content + own).hexdigest()[:32]
 
     def _digest(self, path: Path) -> bytes:

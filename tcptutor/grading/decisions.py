@@ -23,8 +23,9 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import timedelta
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -91,7 +92,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             case "accept":
                 said = f"accepted {self.place or self.file or 'as handed in'}"
             case "same_as":
-                said = f"handed in as {self.student}"
+                said = f"{self.student} is the same student"
         return f"{said}: {self.grounds}"
 
     def concerns(self, module: str, page: str, activity: str = "") -> bool:
@@ -150,12 +151,43 @@ def read_decisions(path: Path) -> tuple[Decision, ...]:
     return found
 
 
-def decisions_for(decisions: Sequence[Decision], student: str, file: str) -> tuple[Decision, ...]:
-    """Return the decisions on the student of a hand-in; without an enrolment its file's name stands for the student."""
-    names = {fold_id(each) for each in ((student,) if student else (Path(file).name, Path(file).stem))}
-    return tuple(each for each in decisions if fold_id(each.student) in names)
+class DecisionsByStudent:
+    """Finds the decisions on a student by any of the student's ids."""
+
+    def __init__(self, decisions: Iterable[Decision], roster: Iterable[Collection[str]] = ()) -> None:
+        """Index the decisions.
+
+        Args:
+            decisions: The decisions in their order.
+            roster: The ids of each student.
+        """
+        self._decisions = tuple(decisions)
+        self._numbers: dict[str, list[int]] = {}
+        for number, each in enumerate(self._decisions):
+            self._numbers.setdefault(fold_id(each.student), []).append(number)
+        self._same: dict[str, set[str]] = {}
+        for ids in roster:
+            self._join({id for id in map(fold_id, ids) if id not in self._same})
+        for each in self._decisions:
+            if each.same_as:
+                self._join({fold_id(each.student), fold_id(each.same_as)})
+
+    def __bool__(self) -> bool:
+        return bool(self._decisions)
+
+    def of(self, student: str, file: str) -> tuple[Decision, ...]:
+        """Return the decisions on the student of a hand-in; without an enrolment its file's name stands for it."""
+        named = (student,) if student else (Path(file).name, Path(file).stem)
+        ids = set[str]().union(*(self._same.get(id, {id}) for id in map(fold_id, named)))
+        numbers = sorted(number for id in ids for number in self._numbers.get(id, ()))
+        return tuple(self._decisions[number] for number in numbers)
+
+    def _join(self, ids: set[str]) -> None:
+        joined = ids.union(*(self._same.get(id, ()) for id in ids))
+        self._same |= dict.fromkeys(joined, joined)
 
 
+@lru_cache(maxsize=4096)
 def fold_id(id: str) -> str:
     """Return a student's id without case and invisible characters."""
     plain = unicodedata.normalize("NFKC", id)

@@ -39,7 +39,7 @@ from tcptutor.run import Run
 
 
 def grade_hand_in(
-    hand_in: HandIn, course: Course, code: str = "", extensions: Sequence[Decision] = ()
+    hand_in: HandIn, course: Course, code: str = "", decisions: Sequence[Decision] = ()
 ) -> Grade:
     """Grade a hand-in for a course.
 
@@ -47,7 +47,7 @@ def grade_hand_in(
         hand_in: An open hand-in.
         course: The course with its marking scheme.
         code: Grade only students of the course with this code; empty for all.
-        extensions: The student's own deadlines, and other ids that are the same student.
+        decisions: Deadlines of the student's own, and other ids that are the same student.
     """
     line = timeline(hand_in.events)
     enrolment = line.enrolment
@@ -55,7 +55,7 @@ def grade_hand_in(
     if code and (enrolment is None or enrolment.course != code):
         where = f"in the course {enrolment.course}" if enrolment else "in no course"
         refused = f"the student is enrolled {where}, not in {code}"
-    same = {fold_id(each.same_as) for each in extensions if each.kind == "same_as"}
+    same = {fold_id(id) for each in decisions if each.same_as for id in (each.student, each.same_as)}
     same_ids = {each.student for _, each in line.enrolments if fold_id(each.student) in same}
     checks, ownership = RunChecks(hand_in), Ownership(line, same_ids)
     foreign_share = course.marks.before_enrolling if code else 1.0
@@ -64,7 +64,7 @@ def grade_hand_in(
         for module in course.modules
         for step in module.steps
         if step.is_on(course.marks.path)
-        for scheme in [extended_scheme(course.marks, extensions, module.id, step.id)]
+        for scheme in [extended_scheme(course.marks, decisions, module.id, step.id)]
         for mark in _PageMarker(module, step, line, checks, scheme, ownership, foreign_share).marks()
     ]
     # Before enrolling, all students have the same seeds, and the lab then makes equal runs.

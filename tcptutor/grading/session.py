@@ -105,11 +105,11 @@ def _on_this_machine(
 
 def _extend(basis: GradingBasis, found: dict[int, GradedFile]) -> None:
     """Grade the few students with a deadline of their own on this machine: only then their ids are known."""
-    if not basis.extensions:
+    if not basis.decisions:
         return
     grader = Grader(basis)
     for number, each in found.items():
-        if each.grade is not None and grader.extensions(each.grade, each.sources):
+        if each.grade is not None and grader.decisions(each.grade, each.sources):
             grade, problem = grader.result(each.sources)
             found[number] = each._replace(grade=grade, problem=problem)
 

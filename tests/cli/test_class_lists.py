@@ -79,7 +79,7 @@ def test_the_roster_reports_who_is_missing_unknown_and_nearly_known(course: Path
     )
     rows = {row["ID number"]: row for row in csv.DictReader(out.splitlines())}
     assert [rows[id]["score"] for id in ("s1", "s2", "s3")] == ["1", "1", ""]
-    assert "handed in as bbo@example.edu: The lab's network was down (AB)" in rows["s2"]["decisions"]
+    assert "bbo@example.edu is the same student: The lab's network was down (AB)" in rows["s2"]["decisions"]
     assert "not on the roster" not in err
 
 
@@ -105,6 +105,14 @@ def test_an_extension_lifts_the_deadline_of_one_student_and_one_page(course: Pat
 def test_an_extension_finds_the_student_by_any_id_of_the_roster(course: Path, handed: Path) -> None:
     _decide(course, "s1", "--deadline", "2999-01-31T12:00+00:00")
     assert _marks(course, handed, "--roster", course / "roster.csv")["ada"]["how-much"]["marks"] == 2
+
+
+def test_decisions_find_a_student_by_the_right_id_and_by_the_mistyped_one(course: Path, handed: Path) -> None:
+    _decide(course, "bbo@example.edu", "--same-as", "bob@example.edu")
+    _decide(course, "bob@example.edu", "--deadline", "2999-01-31T12:00+00:00")
+    _decide(course, "bbo@example.edu", "small/asked/which", "--marks", "1")
+    found = _marks(course, handed)["bob@example.edu"]
+    assert (found["how-much"]["marks"], found["which"]["marks"]) == (2, 1)
 
 
 def test_overrides_and_excuses_outlive_regrading_and_show_their_reason(course: Path, handed: Path) -> None:
