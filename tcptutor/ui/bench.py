@@ -235,7 +235,10 @@ class Bench:
                 # The lab chooses an environment per experiment, so it may differ from the one after start-up.
                 self._set_state(LabState("ready", environment))
                 if live.state == "starting":  # a replay sends Ready twice
-                    if enrolment_in(self._journal) != self._enrolment:
+                    is_of_page = (
+                        bool(live.step) and live.changed_from is None
+                    )  # others have no seed of the student's
+                    if is_of_page and enrolment_in(self._journal) != self._enrolment:
                         raise TutorError(ENROLLED_MEANWHILE)
                     live.state = "running"
                     with _record_journal_failure(live):

@@ -157,7 +157,7 @@ async def test_a_page_says_that_its_network_is_gone_and_what_had_been_reached(
         assert "was closed" not in text(pilot.app)
         await pilot.app.bench.close()
     async with make_app(MODULE, of=course).run_test(size=(120, 40)) as pilot:
-        await until_text(pilot, "The network of this page was closed with 1 of 2 goals reached")
+        await until_text(pilot, "The network was closed with 1 of 2 goals reached")
         await pilot.press("t")
         await until_text(pilot, "s1:~#")
         lab.hands.tell(state())

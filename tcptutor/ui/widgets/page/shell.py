@@ -157,11 +157,10 @@ class ShellBox(ActivityBox[ShellActivity], can_focus=True):
 
     def show_closed(self, board: GoalBoard) -> None:
         """Show that the page's network was closed before all goals of `board` were reached."""
-        reached = len(board.reached)
+        reached, total = len(board.reached), len(board.goals)
         if reached and not board.done:
             self._gone = (
-                f"The network of this page was closed with {reached} of {len(board.goals)} goals reached: "
-                "t starts a new one."
+                f"The network was closed with {reached} of {total} goals reached; t starts a new one."
             )
             self._draw()
 
