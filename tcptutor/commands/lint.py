@@ -15,6 +15,7 @@ from tcptutor.authoring.claims import Judgement
 from tcptutor.authoring.lint import lint
 from tcptutor.authoring.page_claims import PageClaim, PageTrial, page_claims, page_trials
 from tcptutor.authoring.page_observations import PageObservation, page_observations
+from tcptutor.authoring.page_runs import PageRuns, page_runs
 from tcptutor.backends.programs import run_until_signal
 from tcptutor.base import places
 from tcptutor.base.columns import table
@@ -79,6 +80,7 @@ def _judged(root: Path, chosen: Pages, seeds: int) -> list[Judged]:
     order = list(chosen.files)
     judged: list[Judged] = [*page_claims(root, chosen, seeds), *page_trials(root, chosen, seeds)]
     judged += page_observations(root, chosen, seeds)
+    judged += page_runs(root, chosen, seeds)
     return sorted(judged, key=lambda each: order.index((each.module, each.step)))
 
 
@@ -130,7 +132,7 @@ def _belongs_to(line: str, chosen: Pages, root: Path) -> bool:
     return line.startswith((*files, *folders))
 
 
-Judged = PageClaim | PageTrial | PageObservation
+Judged = PageClaim | PageTrial | PageObservation | PageRuns
 
 
 class ClaimResult(NamedTuple):

@@ -13,12 +13,13 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tcptutor.base import places, units
 from tcptutor.base.errors import LabError, TutorError
 from tcptutor.course.measurements import MeasuredRun
 from tcptutor.fleet.pool import Place
-from tcptutor.run import Run, load
+from tcptutor.run import Fidelity, Run, load
 from tcptutor.spec import Experiment
 from tests.command import here
 
@@ -87,25 +88,38 @@ def _use(monkeypatch: pytest.MonkeyPatch, folder: Path, runs: Runs) -> None:
 def test_a_run_is_made_once_and_asked_by_all_claims(lessons: Path, made: list[str]) -> None:
     done = here("lint", lessons, "--run", PAGE)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "none contradicted (2 runs made, 0 from the cache)" in done.stdout
+    assert "none contradicted (3 runs made, 0 from the cache)" in done.stdout
     line = next(line for line in done.stdout.splitlines() if '"an RTT of 40 ms"' in line)
     assert line.startswith(f"lessons/{next(lessons.glob('*/*-one-small-window.md')).relative_to(lessons)}:")
     assert line.rpartition('"')[2].split() == [*units.seconds(rtt_of_one_flow()).split(), "holds"]
-    assert made == ["parallel-streams/small-window"] * 2
-    assert "2 runs to make, 2 guests at a time" in done.stderr
-    assert "0 runs made, 2 from the cache" in here("lint", lessons, "--run", PAGE).stdout
+    assert made == ["parallel-streams/small-window"] * 3
+    assert "3 runs to make, 2 guests at a time" in done.stderr
+    assert "0 runs made, 3 from the cache" in here("lint", lessons, "--run", PAGE).stdout
     # The page beside it compares with the same runs: these are not made again.
-    assert "2 runs made, 2 from the cache" in here("lint", lessons, "--run", BESIDE).stdout
-    assert len(made) == 4
+    assert "3 runs made, 2 from the cache" in here("lint", lessons, "--run", BESIDE).stdout
+    assert len(made) == 6
 
 
 def test_an_author_asks_for_more_seeds_than_a_claim_does(lessons: Path, made: list[str]) -> None:
     here("lint", lessons, "--run", PAGE)
     done = here("lint", lessons, "--run", PAGE, "--seeds", 5, "--json")
     told = json.loads(done.stdout)
-    assert told["runs"] == {"needed": 5, "made": 3, "failed": []}
+    assert told["runs"] == {"needed": 5, "made": 2, "failed": []}
     assert {len(set(each["seeds"])) for each in told["claims"] if each["seeds"]} == {5}
     assert here("lint", lessons, "--run", PAGE, "--seeds", 0).returncode == 2
+
+
+def test_a_page_whose_own_run_is_suspect_is_refused_with_what_to_change(
+    lessons: Path, made: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reason = "only 5 loss events: their mean says little, take a longer duration or more loss"
+    suspect = Fidelity(status="suspect", reasons=(reason,))
+    monkeypatch.setattr("tests.cli.test_lint.RECORDED", [replace(run, fidelity=suspect) for run in RECORDED])
+    done = here("lint", lessons, "--run", PAGE)
+    assert done.returncode == 1
+    (line,) = (line for line in done.stdout.splitlines() if '"the run"' in line)
+    assert f"suspect with seed 1: {reason}" in line
+    assert "DOES NOT HOLD" in line
 
 
 def test_a_claim_that_does_not_hold_is_told_with_what_was_measured(lessons: Path, made: list[str]) -> None:
@@ -126,14 +140,14 @@ def test_another_setting_is_another_run(lessons: Path, made: list[str]) -> None:
     done = here("lint", lessons, "--run", PAGE)
     assert done.returncode == 1
     assert "the guest ended  DOES NOT HOLD" in done.stdout
-    assert len(made) == 4
+    assert len(made) == 6
 
 
 def test_programs_get_one_document(lessons: Path, made: list[str]) -> None:
     done = here("lint", lessons, "--run", PAGE, "--json")
     told = json.loads(done.stdout)
     assert (done.stderr, told["problems"], told["contradicted"], told["not_judged"]) == ("", [], 0, 0)
-    assert told["runs"] == {"needed": 2, "made": 2, "failed": []}
+    assert told["runs"] == {"needed": 3, "made": 3, "failed": []}
     rtt = next(each for each in told["claims"] if each["quantity"] == "rtt")
     assert rtt["page"] == PAGE
     assert rtt["measured"] == [pytest.approx(rtt_of_one_flow())] * 2
@@ -142,7 +156,7 @@ def test_programs_get_one_document(lessons: Path, made: list[str]) -> None:
 
 def test_a_page_with_variants_is_judged_with_each_of_them(made: list[str]) -> None:
     told = json.loads(here("lint", places.lessons(), "--run", PAGE, "--json").stdout)
-    assert told["runs"]["needed"] == 6
+    assert told["runs"]["needed"] == 9
     windows = [each["settings"]["window"] for each in told["claims"] if each["quantity"] == "rtt"]
     (page,) = places.lessons().glob("*/*-one-small-window.md")
     assert windows == tomllib.loads(page.read_text(encoding="utf-8").split("+++")[1])["variants"]["window"]
@@ -174,7 +188,7 @@ def test_what_was_run_before_it_is_stopped_is_kept(
     _use(monkeypatch, tmp_path, runs)
     done = here("lint", lessons, "--run", BESIDE)
     assert done.returncode == 1
-    assert done.stderr.endswith("tcptutor: stopped; 1 run of 4 finished: repeat the command to continue\n")
+    assert done.stderr.endswith("tcptutor: stopped; 1 run of 5 finished: repeat the command to continue\n")
     assert closed
     assert len(list((tmp_path / "cache/tcptutor/measured").iterdir())) == 1
 
