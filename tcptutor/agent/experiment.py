@@ -63,7 +63,8 @@ def run(
             checks.check_duration(traffic.missing)
             checks.suspect += traffic.failures
             is_alone = environment is None or environment.backend == "guest"
-            checks.check_processors(traffic.processors.shares(), is_alone)
+            clock = environment.clock if environment is not None else "virtual"
+            checks.check_processors(traffic.processors.shares(), is_alone, clock)
             channel.send(Phase("collect", "collecting the results"))
             traffic.finish(seconds)
         except Stopped:

@@ -53,3 +53,11 @@ def test_a_processor_that_small_writes_keep_busy_is_not_helped_by_a_lower_rate(b
         checks = FidelityChecks(build(length=length))
         checks.check_processors(full, alone=True)
         assert checks.verdict().reasons[0].endswith(remedy)
+
+
+def test_a_processor_of_the_virtual_clock_may_be_the_limit_of_small_writes(build: Build) -> None:
+    full = ProcessorShares(busiest=1.0, softirq=0.1, steal=0.0)
+    for length, doubts in (("1 B", 0), ("128 KiB", 1)):
+        checks = FidelityChecks(build(length=length))
+        checks.check_processors(full, alone=True, clock="virtual")
+        assert len(checks.verdict().reasons) == doubts
