@@ -64,11 +64,10 @@ def impossibilities(run: Run) -> Iterator[str]:
         yield from _check_round_trips(run, flows)
         yield from _check_losses(run, flows)
         yield from _for_each_flow(flows, _check_recovery)
-    yield from _check_times(run)
     if run.fidelity.status == "valid":
         yield from _check_intervals(run, flows)
         yield from _check_path(run, spans)
-        yield from _check_punctuality(run)
+        yield from _check_times(run)
 
 
 def _frozen_clock(flow: _Flow) -> str:
@@ -283,14 +282,6 @@ def _check_path(run: Run, spans: Sequence[FlowSpan]) -> Iterator[str]:
 
 
 def _check_times(run: Run) -> Iterator[str]:
-    if run.environment.clock == "real" and run.wall_s < run.experiment_s * (1 - 0.01):
-        yield f"it took {run.wall_s:.4g} s for {run.experiment_s:.4g} s on the real clock"
-    times = run.queue.column("t")
-    if any(after < before for before, after in pairwise(times)):
-        yield "the times of its queue decrease"
-
-
-def _check_punctuality(run: Run) -> Iterator[str]:
     experiment = run.experiment
     missing = experiment.seconds - run.experiment_s
     if experiment.flows.bytes is None and missing > max(_EARLY, 0.01 * experiment.seconds):
@@ -298,3 +289,8 @@ def _check_punctuality(run: Run) -> Iterator[str]:
     last = run.sampled_until
     if last > run.experiment_s + _MOST_LATE:
         yield f"its last sample is of {last:.4g} s, after its end at {run.experiment_s:.4g} s"
+    if run.environment.clock == "real" and run.wall_s < run.experiment_s * (1 - 0.01):
+        yield f"it took {run.wall_s:.4g} s for {run.experiment_s:.4g} s on the real clock"
+    times = run.queue.column("t")
+    if any(after < before for before, after in pairwise(times)):
+        yield "the times of its queue decrease"
