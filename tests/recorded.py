@@ -209,7 +209,7 @@ class Recorder:
 
     def _write(self, name: str, run: Run, experiment: Experiment) -> None:
         swept, posed = self._of.get(name), self._posed.get(name)
-        if run.fidelity.status == "invalid" or (run.fidelity.status != "valid" and swept is None):
+        if run.fidelity.status != "valid":
             raise TutorError(f"{name}: the run is {run.fidelity.status}: {'; '.join(run.fidelity.reasons)}")
         # Why the guest was taken is no matter for who plays it; the same run may be kept under another title.
         run.experiment, run.environment = experiment, replace(run.environment, reason="")

@@ -28,6 +28,8 @@ _MAX_RTT_INCREASE = 0.05
 """Largest fraction of the RTT that late timers may add: a quarter of the models' tolerance on a real clock."""
 _MIN_LOSSES = 10
 """Fewest loss events for a loss model: with fewer, the window's mean is uncertain by a fifth and more."""
+_FULL_LINK = 0.9
+"""Smallest used share of a link that counts as full: the window's mean then matters little."""
 _MIN_ROUND_TRIPS = 10
 """Fewest round trips of a measurement: with fewer, the connection's start dominates."""
 _MIN_SAMPLES = 3
@@ -157,7 +159,7 @@ class PlausibilityChecks(Doubts):
         # BBR does not treat loss as congestion, so its rate does not depend on the number of loss events.
         counted = [flow for flow in flows if self.experiment.algorithm(flow.flow) != "bbr"]
         losses = sum(flow.losses or 0 for flow in counted)
-        if not path.loss or not counted or losses >= _MIN_LOSSES:
+        if not path.loss or not counted or losses >= _MIN_LOSSES or self._filled_link(flows):
             return
         events = "loss event" if losses == 1 else "loss events"
         dropped = self.checks.get("random drops")
@@ -172,6 +174,16 @@ class PlausibilityChecks(Doubts):
         if self.experiment.flows.bytes is not None:
             more = "let the flows send more bytes"
         self.suspect.append(f"only {losses} {events}: their mean says little, {more}")
+
+    def _filled_link(self, flows: Sequence[FlowResult]) -> bool:
+        """Return whether the flows kept the bottleneck busy: its rate is their mean, however few losses they had."""
+        path, planned = self.experiment.path, self.experiment.flows
+        if path.rate is None or path.changes or planned.udp_streams or planned.directions:
+            return False
+        segment = self.experiment.segment
+        frame = segment + self.experiment.headers + ETHERNET_HEADER
+        throughput = sum(flow.throughput_bps for flow in flows)
+        return throughput >= _FULL_LINK * path.rate * segment / frame
 
     def check_window(self, largest: int, mss: int) -> None:
         """Check that the advertised window matched the configured window."""

@@ -12,6 +12,7 @@ import sys
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
 from tcptutor.agent import experiment as runner
@@ -86,6 +87,16 @@ def test_bbr_under_loss_is_not_asked_for_more_losses(build: Build) -> None:
     checks = PlausibilityChecks(build(loss="15 %", algorithm="bbr"))
     checks.check_loss_count([_flow(losses=0, retransmits=8089)])
     assert checks.suspect == []
+
+
+def test_a_full_link_is_not_asked_for_more_losses(build: Build) -> None:
+    for used, doubts in ((0.95, 0), (0.8, 1)):
+        checks = PlausibilityChecks(build(loss="0.1 %", rate="10 Mbit/s"))
+        flow = msgspec.structs.replace(
+            _flow(losses=2, retransmits=2), throughput_bps=used * 1e7 * 1448 / 1514
+        )
+        checks.check_loss_count([flow])
+        assert len(checks.suspect) == doubts
 
 
 def test_correlated_losses_that_did_not_come_are_called_so(build: Build) -> None:
