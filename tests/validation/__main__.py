@@ -1,7 +1,8 @@
 """`python -m tests.validation [STUDY...]` runs what is missing; `... report` writes the page; `... again` runs some
 cells once more and compares them with what is kept; `... kinds` judges fresh experiments of every kind; `... limits`
 compares verdicts with counterfactual runs; `... hostqueues` counts what the senders' kernels withheld in the course;
-`... honest` draws students' runs and counts those that grading's rules of physics call impossible."""
+`... honest` draws students' runs and counts those that grading's rules of physics call impossible; `... perfect` does
+the whole course as some students and prints the marks that they miss."""
 
 from __future__ import annotations
 
@@ -10,9 +11,9 @@ import sys
 from pathlib import Path
 
 from tcptutor.base.errors import TutorError
-from tests.validation import again, honest, hostqueues, kinds, limits, plan, sweep
+from tests.validation import again, honest, hostqueues, kinds, limits, perfect, plan, sweep
 
-_ALONE = ("report", "again", "kinds", "limits", "hostqueues", "honest")
+_ALONE = ("report", "again", "kinds", "limits", "hostqueues", "honest", "perfect")
 """Names that are no studies, each given alone."""
 
 
@@ -26,7 +27,9 @@ def main() -> int:
     )
     parser.add_argument("-j", "--jobs", type=int, help="guests at a time (one for each core)")
     parser.add_argument(
-        "--cells", type=int, help="how many `again`, `kinds`, `limits` or `honest` runs (20, 100, 60, 100)"
+        "--cells",
+        type=int,
+        help="how many `again`, `kinds`, `limits` or `honest` runs, `perfect` students (20, 100, 60, 100, 3)",
     )
     parser.add_argument("--seed", type=int, default=1, help="what `kinds`, `limits` and `honest` draw (1)")
     parser.add_argument(
@@ -58,6 +61,8 @@ def main() -> int:
             return limits.run(asked.seed, asked.cells or 60, asked.jobs, asked.kind)
         if asked.study == ["honest"]:
             return honest.run(asked.seed, asked.cells or 100, asked.folder)
+        if asked.study == ["perfect"]:
+            return perfect.run(asked.cells or 3)
         if asked.study == ["hostqueues"]:
             return hostqueues.run(asked.jobs, asked.cells, asked.kind)
         return sweep.run(asked.study or names, asked.jobs)

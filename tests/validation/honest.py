@@ -35,6 +35,8 @@ from tcptutor.wire import protocol
 from tcptutor.wire.protocol import Event, Failed, RunExperiment
 from tests.validation.hostqueues import shortened
 
+FOLDER = "honest-runs"
+"""Folder of the cache in which whole runs are kept."""
 SHORT, LONG = (2.2, 0.5), (4.0, 4.0)
 """Seconds of traffic that a run is not cut below, and seconds of a core that it may then take."""
 _LONG_SHARE = 0.1
@@ -112,15 +114,16 @@ def run(seed: int, count: int, folders: Sequence[Path]) -> int:
 
     The exit code is 1 if any is impossible.
     """
-    cache = RunCache(folder=places.cache() / "honest-runs")
+    cache = RunCache(folder=places.cache() / FOLDER)
     missing = [experiment for experiment in drawn(seed, count) if not cache.has(experiment)]
-    stopped = run_until_signal(_make(missing, cache)) if missing else None
+    stopped = run_until_signal(make(missing, cache)) if missing else None
     if stopped is not None:
         print(f"stopped: {stopped}")
-    return check([places.cache() / "honest-runs", *folders])
+    return check([places.cache() / FOLDER, *folders])
 
 
-async def _make(missing: Sequence[Experiment], cache: RunCache) -> TutorError | None:
+async def make(missing: Sequence[Experiment], cache: RunCache) -> TutorError | None:
+    """Make runs, many in a guest, and keep them; what fails is left out. Return why it was stopped."""
     print(f"{len(missing)} runs to make", flush=True)
     guest, waiting = Guest(), list(missing)
     try:
