@@ -121,7 +121,7 @@ def _mark_line(mark: ActivityMark) -> str:
     return f"{SIGNS[mark.outcome]} {mark.activity}, {mark.marks:.3g} of {mark.of:.3g}{why}"
 
 
-class PageRow(NamedTuple):
+class ActivityRow(NamedTuple):
     """A row in the table of a page: an activity, or a run behind its mark."""
 
     mark: ActivityMark
@@ -129,15 +129,15 @@ class PageRow(NamedTuple):
     """Id of the run; empty for the activity itself."""
 
 
-def rows_of(marks: Sequence[ActivityMark]) -> list[PageRow]:
+def rows_of(marks: Sequence[ActivityMark]) -> list[ActivityRow]:
     """Return each activity of a page with the runs behind it; a run is listed once."""
     found, listed = [], set[str]()
     for mark in marks:
-        found.append(PageRow(mark))
+        found.append(ActivityRow(mark))
         for run in mark.runs:
             if run not in listed:
                 listed.add(run)
-                found.append(PageRow(mark, run))
+                found.append(ActivityRow(mark, run))
     return found
 
 
@@ -180,11 +180,11 @@ def _answer(mark: ActivityMark) -> tuple[str, ...]:
     )
 
 
-def _run(row: PageRow, verdicts: Mapping[str, str]) -> tuple[str, ...]:
+def _run(row: ActivityRow, verdicts: Mapping[str, str]) -> tuple[str, ...]:
     return ("", f"  run {row.mark.runs.index(row.run) + 1}", "", verdicts.get(row.run, "…"), "", "", "", "")
 
 
-def _run_details(row: PageRow, verdicts: Mapping[str, str]) -> Iterator[str]:
+def _run_details(row: ActivityRow, verdicts: Mapping[str, str]) -> Iterator[str]:
     yield f"run {row.run}"
     if row.run in verdicts:
         yield verdicts[row.run]
