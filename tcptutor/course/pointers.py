@@ -56,8 +56,14 @@ _SHOWN = Pointer(
     ),
     "points at a drawing or table, which is not exported with it: say what it shows",
 )
+_CHART = Pointer(
+    re.compile(r"\b[Tt]he chart\b|\byours\b"),
+    "points at the chart of a sweep, which is exported as a table: say what it shows",
+)
 EVERYWHERE = (_RUN, _PAGE, _APP, _TASK)
 """Kinds of phrases that no export has."""
+SWEPT = (*EVERYWHERE, _CHART)
+"""Kinds of phrases in the text of a page with a sweep."""
 ALONE = (*EVERYWHERE, _SHOWN)
 """Kinds of phrases in a question without its page: there is no drawing to point at, either."""
 

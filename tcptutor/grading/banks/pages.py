@@ -22,7 +22,7 @@ from tcptutor.course.measures import MEASURES
 from tcptutor.course.outline import Module
 from tcptutor.course.page_references import without_links
 from tcptutor.course.page_sweep import models, page_cell, summaries
-from tcptutor.course.pointers import EVERYWHERE, without_pointers
+from tcptutor.course.pointers import EVERYWHERE, SWEPT, without_pointers
 from tcptutor.course.step import OTHERS, Step
 from tcptutor.figures.figure import Figure
 from tcptutor.run import Run, load, mean_of_known, sum_or_none
@@ -74,7 +74,7 @@ class RecordedPages:
             return None
         head = f"<p><strong>{inline(step.title)}</strong></p>"
         prose, after, published = (
-            illustrated(without_pointers(text, EVERYWHERE), step.figures)
+            illustrated(without_pointers(text, SWEPT if step.sweep else EVERYWHERE), step.figures)
             for text in (step.prose, step.after_run, step.published)
         )
         others = f"<p><strong>{OTHERS}</strong></p>{published}" if published else ""
