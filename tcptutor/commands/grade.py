@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -73,7 +74,7 @@ def grade_files(request: GradeRequest) -> int:
     choice = parse_choice(request.rerun, request.audit, key)
     lists = read_lists(request.roster, request.roster_column, request.section, request.exceptions)
     basis = GradingBasis.from_options(None, code, request.modules)
-    basis = basis._replace(decisions=lists.for_marking)
+    basis = replace(basis, decisions=lists.for_marking)
     graded = grade_all(paths, basis, lists, request.jobs, request.cluster, choice)
     graded, roll = lists.call_roll(graded)
     _print_grades(graded, roll, request)
@@ -236,7 +237,7 @@ def show_class(request: ClassRequest) -> int:
     check_targets(targets, paths, replace=request.replace, elsewhere="give another name")
     lists = read_lists(request.roster, request.roster_column, request.section, request.exceptions)
     basis = GradingBasis.from_options(None, code, request.modules)
-    basis = basis._replace(decisions=lists.for_marking)
+    basis = replace(basis, decisions=lists.for_marking)
     graded, roll = lists.call_roll(grade_all(paths, basis, lists, request.jobs, request.cluster))
     missing = [row.label for row in roll.missing] if roll else []
     named = survey(graded, basis.course, missing)

@@ -16,9 +16,9 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
@@ -34,7 +34,8 @@ from tcptutor.grading.grade import Grade
 from tcptutor.grading.marking import grade_hand_in
 
 
-class GradingBasis(NamedTuple):
+@dataclass(frozen=True)
+class GradingBasis:
     """The lessons, course code and modules to grade by."""
 
     lessons: Path
@@ -43,7 +44,7 @@ class GradingBasis(NamedTuple):
     """Grade only students of the course with this code; empty for all."""
     modules: tuple[str, ...] = ()
     """Ids of the modules that count; empty for all."""
-    decisions: DecisionsByStudent = DecisionsByStudent(())
+    decisions: DecisionsByStudent = field(default_factory=lambda: DecisionsByStudent(()))
     """Deadlines of single students, and ids that are the same student."""
 
     @classmethod
@@ -59,15 +60,19 @@ class GradingBasis(NamedTuple):
     def is_shipped(self) -> bool:
         return self.lessons == places.shipped_lessons()
 
-    @property
+    @cached_property
     def course(self) -> Course:
-        """Load the course from the lessons.
+        """Load the course from the lessons, once.
 
         Raises:
             ContentError: A page cannot be read; leaving it out would cost marks.
             UsageError: A module does not exist.
         """
         return load(course_folder(self.lessons)).select(self.modules)
+
+    def __reduce__(self) -> tuple[type[GradingBasis], tuple[object, ...]]:
+        """Pickle without the course: another process loads it by itself."""
+        return GradingBasis, (self.lessons, self.code, self.modules, self.decisions)
 
 
 Result = tuple[Grade | None, str]

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import combinations
 
 import msgspec
@@ -150,7 +151,7 @@ def _compare(one: _Student, other: _Student, agree: int, chances: Mapping[_Quest
         other=other.name,
         both_wrong=len(both),
         same_wrong=agree,
-        probability=_at_least(agree, [chances[question] for question in sorted(both)]),
+        probability=_at_least(agree, tuple(chances[question] for question in sorted(both))),
         together=sum(abs(one.at[each] - other.at[each]) < _SIMULTANEOUS_SECONDS for each in common),
         answered=len(common),
     )
@@ -165,7 +166,8 @@ def _agreement(given: Counter[str]) -> float:
     return sum(number**2 for number in smoothed) / sum(smoothed) ** 2
 
 
-def _at_least(number: int, chances: Sequence[float]) -> float:
+@lru_cache(maxsize=4096)
+def _at_least(number: int, chances: tuple[float, ...]) -> float:
     """Return the probability of at least `number` independent events (Poisson binomial distribution)."""
     # found[k] is the probability of k events so far.
     found = [1.0]

@@ -92,7 +92,7 @@ def test_probabilities_are_those_of_counting() -> None:
                 for came, chance in zip(each, chances, strict=True):
                     weight *= chance if came else 1 - chance
                 exact += weight
-        assert _at_least(number, chances) == pytest.approx(exact)
+        assert _at_least(number, tuple(chances)) == pytest.approx(exact)
 
 
 def test_equal_samples_of_two_students_of_a_course_are_told_first() -> None:
