@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -190,11 +191,17 @@ def tcptutor(*words: str, cache: str = "") -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.host
 def test_a_cluster_grades_as_this_machine_does(folder: Path, tmp_path: Path) -> None:
+    decided = tmp_path / "decisions.toml"
+    decided.write_text(
+        '[[decision]]\nstudent = "ada"\ndeadline = "2020-01-31T12:00+00:00"\nreason = "r"\nby = "AB"\n'
+    )
     names = ["grade", "--course", str(LESSONS), "--key", KEY.code, "--format", "json", str(folder)]
+    names += ["--exceptions", str(decided)]
     here = tcptutor(*names, cache=str(tmp_path / "here"))
     with cluster(2, XDG_CACHE_HOME=str(tmp_path / "there")) as (address, _):
         there = tcptutor(*names, "--cluster", address, cache=str(tmp_path / "there"))
         assert (there.returncode, there.stdout) == (1, here.stdout)
+        assert json.loads(there.stdout)["hand_ins"][0]["total"] == 9.5  # late by the student's own deadline
         assert "is not a hand-in" in there.stderr
         jobs = tcptutor(*names, "--cluster", address, "--jobs", "2")
         assert (jobs.returncode, "omit --jobs" in jobs.stderr) == (2, True)
