@@ -7,13 +7,11 @@ import contextlib
 import gc
 import os
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 from textual.screen import ModalScreen, Screen
 
@@ -23,6 +21,7 @@ from tcptutor.course.outline import Course, Module
 from tcptutor.journal import Journal
 from tcptutor.journal.saved import Benches, Drafts, Settings
 from tcptutor.ui import pages, themes
+from tcptutor.ui.app_keys import BINDINGS, STUDY_ACTIONS
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.frame import Frame
 from tcptutor.ui.messages import (
@@ -48,12 +47,9 @@ if TYPE_CHECKING:
     from tcptutor.course.step import Step
     from tcptutor.ui.find_index import FindIndex
     from tcptutor.ui.history_state import HistoryState
-    from tcptutor.ui.matching import PaletteEntry
     from tcptutor.ui.screens.lesson import LessonScreen
     from tcptutor.ui.workbench import Workbench
 
-_STUDY_ACTIONS = ("open_map", "open_glossary", "show_rules")
-"""Actions of keys that work at home and on pages, unless a field takes them."""
 _LOOK_AGAIN = 3.0
 """Seconds between attempts to write events that could not be saved, and looks for an enrollment by another program."""
 
@@ -68,76 +64,7 @@ class TutorApp(Frame):
     `problems` reads all lessons and returns their problems, a line each.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            "ctrl+p",
-            "find",
-            "find",
-            id="app.commands",
-            priority=True,
-            tooltip="find a term, a page, an experiment, a command",
-        ),
-        Binding(
-            "slash",
-            "find(False)",
-            "find",
-            id="app.search",
-            priority=True,
-            tooltip="find a page, a term, a formula, an experiment, a question or a run",
-        ),
-        Binding(
-            "p",
-            "open_map",
-            "pages",
-            id="app.pages",
-            priority=True,
-            tooltip="all pages of the module with their states: filter, open, skip, bookmark, reset",
-        ),
-        Binding(
-            "d",
-            "open_glossary",
-            "terms",
-            id="app.terms",
-            priority=True,
-            tooltip="define: the terms of this page, and all others",
-        ),
-        Binding(
-            "e",
-            "open_bench",
-            "bench",
-            id="app.bench",
-            tooltip="a bench of your own: turn every knob, see the forecast, run it",
-        ),
-        Binding(
-            "H",
-            "open_history",
-            "runs",
-            id="app.history",
-            tooltip="your runs: find, open, name, compare, draw over each other, export, delete",
-        ),
-        Binding(
-            "w",
-            "what_if",
-            "what if",
-            id="app.what-if",
-            tooltip="what if: repeat the run with one change, at the cursor if there is one",
-        ),
-        Binding(
-            "E",
-            "write_notebook",
-            "notebook",
-            id="app.notebook",
-            tooltip="write your notebook: predictions, runs with charts, answers and notes, as one HTML file",
-        ),
-        Binding(
-            "M",
-            "show_rules",
-            "marks",
-            id="app.marks",
-            priority=True,
-            tooltip="how marks are given in your course, and until when",
-        ),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = BINDINGS
 
     def __init__(
         self,
@@ -425,7 +352,7 @@ class TutorApp(Frame):
             return False
         if action == "show_rules" and not self.has_marks:
             return False
-        if action in _STUDY_ACTIONS or (action == "find" and parameters):
+        if action in STUDY_ACTIONS or (action == "find" and parameters):
             screen = self.screen
             return isinstance(screen, TutorScreen) and screen.HAS_STUDY_KEYS and not screen.takes_text
         return super().check_action(action, parameters)
@@ -493,29 +420,13 @@ class TutorApp(Frame):
         visited = (each for each in self.course.modules if position and each.id == position[0])
         return next(visited, self.course.modules[0])
 
-    def action_find(self, with_actions: bool = True) -> None:
-        """Open the find box, with the actions of the screen and settings or without."""
-        screen = self.screen
-        if not isinstance(screen, TutorScreen):
-            return
-        from tcptutor.ui import palette  # noqa: PLC0415  # not for the first frame
-        from tcptutor.ui.found_runs import find_runs  # noqa: PLC0415
-        from tcptutor.ui.matching import indexed  # noqa: PLC0415
-        from tcptutor.ui.screens.find import FindScreen  # noqa: PLC0415
+    def action_find(self, with_commands: bool = True) -> None:
+        """Open the find box, with the commands of the screen and settings or without."""
+        if isinstance(self.screen, TutorScreen):
+            from tcptutor.ui.finding import open_find_box  # noqa: PLC0415  # not for the first frame
 
-        def run(entry: PaletteEntry | None) -> None:
-            if entry is not None:
-                self.call_later(entry.run)
-
-        actions = [indexed(each) for each in palette.entries(screen)] if with_actions else []
-        box = FindScreen(
-            [*actions, *self._find_index().update(self.journal.record)],
-            partial(find_runs, screen),
-            "a page, a term, a formula, a run, a command"
-            if with_actions
-            else "a page, a term, a formula, a run",
-        )
-        self.push_screen(box, run)
+            index = self._find_index().update(self.journal.record)
+            open_find_box(self.screen, index, with_commands=with_commands)
 
     def _find_index(self) -> FindIndex:
         from tcptutor.ui.find_index import FindIndex  # noqa: PLC0415  # not for the first frame
@@ -534,33 +445,15 @@ class TutorApp(Frame):
 
     async def action_write_notebook(self) -> None:
         """Write the notebook, in a thread: its charts take seconds."""
-        from tcptutor.notebook.content import NotebookSource, collect_notebook  # noqa: PLC0415  # loads the analysis
-        from tcptutor.notebook.writer import write_notebook  # noqa: PLC0415
-
-        now = datetime.now(UTC).astimezone()
-        target = Path.home() / f"tcptutor-notebook-{now.date()}.html"
-
-        def write(source: NotebookSource) -> int:
-            notebook = collect_notebook(self.course, source, now.isoformat())
-            if notebook.pages:
-                write_notebook(notebook, target)
-            return notebook.pages
+        from tcptutor.ui.written_notebook import write_in_home  # noqa: PLC0415  # loads the analysis
 
         self.notify("Writing your notebook …", timeout=3)
         try:
-            pages = await asyncio.to_thread(write, NotebookSource.of(self.course, self.journal))
+            message = await write_in_home(self.course, self.journal)
         except TutorError as error:
-            self.notify(
-                f"{error}, with `tcptutor notebook -o FILE`", severity="error", timeout=15, markup=False
-            )
-            return
-        self.notify(
-            f"Your notebook, with {pages} page{'' if pages == 1 else 's'}: ~/{target.name}"
-            if pages
-            else "There is no work to write down yet.",
-            timeout=15,
-            markup=False,
-        )
+            self.notify(f"{error}, with `tcptutor notebook -o FILE`", severity="error", timeout=15)
+        else:
+            self.notify(message, timeout=15)
 
     # Messages from widgets and bench
 
