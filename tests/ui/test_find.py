@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tcptutor.ui.matching import Group, Hit, PaletteEntry, indexed, search
+from tcptutor.ui.screens.lesson import LessonScreen
 from tcptutor.ui.widgets.hit_list import HitList
 
 from .screen import keys, press_at_once, text, until, until_text
@@ -122,6 +123,7 @@ async def test_keys_that_come_at_once_find_and_go(make_app: Any, typed: str) -> 
         await pilot.press("ctrl+p")
         press_at_once(app, *keys(typed), "enter")
         await until_text(pilot, "2 Many flows ▸" if typed == "many flows" else "▸ One lossy flow")
+        await until(pilot, lambda: isinstance(app.screen, LessonScreen) and app.screen.is_complete)
 
 
 async def test_arrows_pass_over_heads_and_go_round(make_app: Any) -> None:
