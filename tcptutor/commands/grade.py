@@ -42,6 +42,7 @@ class GradeRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     names: tuple[str, ...]
     key: str | None
+    versions: Path | None = None
     modules: tuple[str, ...]
     roster: Path | None
     roster_column: str | None
@@ -74,7 +75,7 @@ def grade_files(request: GradeRequest) -> int:
     choice = parse_choice(request.rerun, request.audit, key)
     lists = read_lists(request.roster, request.roster_column, request.section, request.exceptions)
     basis = GradingBasis.from_options(None, code, request.modules)
-    basis = replace(basis, decisions=lists.for_marking)
+    basis = replace(basis, decisions=lists.for_marking, versions=request.versions)
     graded = grade_all(paths, basis, lists, request.jobs, request.cluster, choice)
     graded, roll = lists.call_roll(graded)
     _print_grades(graded, roll, request)
@@ -145,7 +146,7 @@ def grade_all(
     with Bar("hand-ins", len(paths)) as bar:
         graded = session.grade_all(paths, basis, jobs, cluster, bar)
     if choice is not None:
-        reruns = Reruns(choice, basis.course, jobs, cluster)
+        reruns = Reruns(choice, basis.all_versions, jobs, cluster)
         if experiments := reruns.plan(graded):
             with Bar("runs", len(experiments)) as bar:
                 reruns.run(experiments, bar.advance)
@@ -208,6 +209,7 @@ class ClassRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     names: tuple[str, ...]
     key: str | None
+    versions: Path | None = None
     modules: tuple[str, ...]
     roster: Path | None
     roster_column: str | None
@@ -237,7 +239,7 @@ def show_class(request: ClassRequest) -> int:
     check_targets(targets, paths, replace=request.replace, elsewhere="give another name")
     lists = read_lists(request.roster, request.roster_column, request.section, request.exceptions)
     basis = GradingBasis.from_options(None, code, request.modules)
-    basis = replace(basis, decisions=lists.for_marking)
+    basis = replace(basis, decisions=lists.for_marking, versions=request.versions)
     graded, roll = lists.call_roll(grade_all(paths, basis, lists, request.jobs, request.cluster))
     missing = [row.label for row in roll.missing] if roll else []
     named = survey(graded, basis.course, missing)

@@ -14,6 +14,12 @@ from tcptutor.commands.options import COURSE, JSON, PLOT, REPLACE
 _KEY = click.option(
     "--key", metavar="FILE|CODE", help="Count only students enrolled in the course of this key."
 )
+_VERSIONS = click.option(
+    "--versions",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Grade each hand-in by the version of the course that it was made with, from the courses in FOLDER.",
+)
 _MODULES = click.option(
     "--module",
     "modules",
@@ -93,6 +99,7 @@ def submit(**given: Any) -> None:
 @click.argument("names", metavar="FILE|FOLDER...", nargs=-1, required=True)
 @_KEY
 @COURSE
+@_VERSIONS
 @_MODULES
 @_ROSTER
 @_ROSTER_COLUMN
@@ -202,6 +209,7 @@ def comments(**given: Any) -> None:
 @click.argument("names", metavar="FOLDER|FILE...", nargs=-1, required=True)
 @_KEY
 @COURSE
+@_VERSIONS
 @_MODULES
 @_ROSTER
 @_ROSTER_COLUMN

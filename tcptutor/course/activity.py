@@ -93,6 +93,10 @@ class Reference(NamedTuple):
     empty: Given
 
 
+ENTRY_REMOVED = "the page no longer has this"
+"""Begin of the reason for a response that cannot be marked."""
+
+
 class EntryRemoved(UsageError):
     """A response names an entry that the page no longer has."""
 
@@ -184,7 +188,7 @@ class Activity(ActivityTable, frozen=True, kw_only=True):
             raise UsageError(f"this question asks for {wanted}: choose with Space or the number keys")
         places = {id: index for index, id in enumerate(self.entry_ids)}
         if not places.keys() >= set(given):
-            raise EntryRemoved(f"the page no longer has this {self.entry_name}")
+            raise EntryRemoved(f"{ENTRY_REMOVED} {self.entry_name}")
         return tuple(places[id] for id in given)
 
     def in_words(self, given: Given) -> str:

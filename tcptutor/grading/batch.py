@@ -26,12 +26,13 @@ import tcptutor
 from tcptutor.base import files, places, printable
 from tcptutor.base.errors import TutorError
 from tcptutor.course.outline import Course, load
-from tcptutor.course.pack import course_folder, lesson_hashes
+from tcptutor.course.pack import course_folder
 from tcptutor.grading.decisions import Decision, DecisionsByStudent
 from tcptutor.grading.evidence.hand_in import MOST_BYTES, SUFFIX, open_hand_in
 from tcptutor.grading.evidence.joining import join
 from tcptutor.grading.grade import Grade
 from tcptutor.grading.marking import grade_hand_in
+from tcptutor.grading.versions import CourseVersions
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class GradingBasis:
     """Ids of the modules that count; empty for all."""
     decisions: DecisionsByStudent = field(default_factory=lambda: DecisionsByStudent(()))
     """Deadlines of single students, and ids that are the same student."""
+    versions: Path | None = None
+    """Folder of other versions of the course, for hand-ins that were made with them."""
 
     @classmethod
     def from_options(
@@ -72,7 +75,20 @@ class GradingBasis:
 
     def __reduce__(self) -> tuple[type[GradingBasis], tuple[object, ...]]:
         """Pickle without the course: another process loads it by itself."""
-        return GradingBasis, (self.lessons, self.code, self.modules, self.decisions)
+        return GradingBasis, (self.lessons, self.code, self.modules, self.decisions, self.versions)
+
+    @property
+    def all_versions(self) -> Course:
+        """Return a course with the pages of every version.
+
+        Raises:
+            TutorError: A version cannot be read.
+        """
+        course = self.course
+        modules = tuple(
+            module for each in CourseVersions(course, self.versions).all for module in each.modules
+        )
+        return msgspec.structs.replace(course, modules=modules)
 
 
 Result = tuple[Grade | None, str]
@@ -133,8 +149,9 @@ class Grader:
     """Grades hand-ins, and stores the grades in the cache."""
 
     def __init__(self, basis: GradingBasis) -> None:
-        self._course, self._code, self._decisions = basis.course, basis.code, basis.decisions
-        self.cache = GradeCache(self._course, self._code)
+        self._versions = CourseVersions(basis.course, basis.versions)
+        self._code, self._decisions = basis.code, basis.decisions
+        self.cache = GradeCache(self._versions, self._code)
 
     def cached(self, sources: Sources) -> Grade | None:
         """Return the stored grade; None where there is none, or a file is unreadable."""
@@ -170,7 +187,8 @@ class Grader:
                 if len(hand_ins) > 1 and hand_in in hand_ins:  # it has all of the others
                     found, problem = self._graded((hand_in.path,), decisions)
                 else:
-                    found, problem = grade_hand_in(hand_in, self._course, self._code, decisions), ""
+                    course = self._versions.course_of(hand_in.manifest)
+                    found, problem = grade_hand_in(hand_in, course, self._code, decisions), ""
         except TutorError as error:
             return None, printable.escaped(str(error))
         if found is not None:
@@ -278,10 +296,11 @@ _decoder = msgspec.json.Decoder(Grade)
 class GradeCache:
     """The grades of a course, in a folder."""
 
-    def __init__(self, course: Course, code: str, folder: Path | None = None) -> None:
+    def __init__(self, versions: CourseVersions, code: str, folder: Path | None = None) -> None:
+        course = versions.current
         marks = msgspec.structs.replace(course.marks, hand_ins="union")  # selects among finished grades
         basis = msgspec.json.encode(
-            [_program(), code, lesson_hashes(course), [each.id for each in course.modules], marks],
+            [_program(), code, versions.hashes, [each.id for each in course.modules], marks],
             order="deterministic",
         )
         self._basis = hashlib.sha256(basis).digest()

@@ -14,7 +14,7 @@ from tcptutor.base.errors import UsageError
 from tcptutor.base.printable import escaped
 from tcptutor.course.activities.choice import ChoiceQuestion
 from tcptutor.course.activities.predict import Predict, ShapePrediction
-from tcptutor.course.activity import Activity, Mark, MarkContext, Question
+from tcptutor.course.activity import ENTRY_REMOVED, Activity, Mark, MarkContext, Question
 from tcptutor.course.page_record import Given, Sureness
 from tcptutor.course.page_references import without_links
 from tcptutor.grading.decisions import Decision
@@ -101,6 +101,11 @@ class ActivityMark(msgspec.Struct, frozen=True, kw_only=True):
     def counts(self) -> bool:
         """Whether the activity is part of the student's maximum."""
         return self.outcome not in ("inconclusive", "excused")
+
+    @property
+    def is_removed(self) -> bool:
+        """True if the answer names a choice that the page no longer has."""
+        return self.outcome == "inconclusive" and self.reason.startswith(ENTRY_REMOVED)
 
 
 class ReportedLine(msgspec.Struct, frozen=True, kw_only=True):

@@ -34,6 +34,7 @@ from tcptutor.grading.evidence.pace import answer_seconds
 from tcptutor.grading.evidence.timeline import PageTimeline, TimedResponse, TimedRun, Timeline, timeline
 from tcptutor.grading.evidence.trail import event_trail
 from tcptutor.grading.grade import ActivityMark, Grade, Outcome, ReportedLine, given_answers, printable
+from tcptutor.grading.versions import changed_lessons, check_course
 from tcptutor.journal.texts import LONGEST_REPORT
 from tcptutor.run import Run
 
@@ -48,7 +49,11 @@ def grade_hand_in(
         course: The course with its marking scheme.
         code: Grade only students of the course with this code; empty for all.
         decisions: Deadlines of the student's own, and other ids that are the same student.
+
+    Raises:
+        TutorError: The hand-in is of another course.
     """
+    check_course(hand_in, course)
     line = timeline(hand_in.events)
     enrolment = line.enrolment
     refused = ""
@@ -75,7 +80,11 @@ def grade_hand_in(
         title=course.title,
         made=hand_in.manifest.made,
         marks=tuple(marks),
-        remarks=(*plausibility.remarks(hand_in, line, ownership, course.marks), *pace.remarks(marks)),
+        remarks=(
+            *plausibility.remarks(hand_in, line, ownership, course.marks),
+            *changed_lessons(hand_in.manifest, course).remarks(marks),
+            *pace.remarks(marks),
+        ),
         refused=refused,
         is_damaged=hand_in.is_damaged,
         reports=tuple(_reports(course, line)),

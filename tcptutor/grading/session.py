@@ -28,6 +28,7 @@ from tcptutor.grading.evidence.hand_in import MOST_BYTES, open_hand_in
 from tcptutor.grading.grade import Grade, GradedFile
 from tcptutor.grading.marking import grade_hand_in
 from tcptutor.grading.selection import JOINT, to_join
+from tcptutor.grading.versions import CourseVersions
 
 
 class Progress(Protocol):
@@ -63,6 +64,8 @@ def grade_all(
         raise UsageError(
             "--cluster: each worker grades as many hand-ins at a time as it has threads: omit --jobs"
         )
+    if cluster is not None and basis.versions is not None:
+        raise UsageError("--versions grades on this machine: omit --cluster")
     names = dict(zip(paths, batch.display_names(paths), strict=True))
     single = [(path,) for path in paths]
     if cluster is None:
@@ -165,7 +168,7 @@ async def grade_on_cluster(
         LabError: The scheduler went away.
     """
     course = basis.course
-    cache, digest = GradeCache(course, basis.code), _digest(course)
+    cache, digest = GradeCache(CourseVersions(course), basis.code), _digest(course)
     keys: dict[int, str] = {}
     todo: list[int] = []
     for number, path in enumerate(paths):

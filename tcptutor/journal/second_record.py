@@ -82,7 +82,7 @@ def _step_back(records: Sequence[AnswerRecord]) -> float:
 
 
 def _file(identity: str) -> Path:
-    return places.cache() / "answers" / f"{identity[:32]}.jsonl"
+    return places.cache() / "answers" / places.course_id() / f"{identity[:32]}.jsonl"
 
 
 def _read(path: Path) -> list[AnswerRecord]:

@@ -56,7 +56,7 @@ _JOURNAL_KIND = msgspec.structs.replace(
 
 
 class HandInManifest(msgspec.Struct, frozen=True, kw_only=True):
-    """A hand-in's description of itself. Marks never depend on it."""
+    """A hand-in's description of itself. Marks depend on nothing in it but its lessons, to find their version."""
 
     tcptutor: str
     """Version that wrote the file."""

@@ -1,0 +1,133 @@
+"""Hand-ins that were made with other lessons than those that grade them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tcptutor.course.outline import load
+from tcptutor.course.pack import course_folder, write_pack
+from tcptutor.grading.evidence.collect import collect
+from tcptutor.grading.evidence.hand_in import write_hand_in
+from tests.command import here as tcptutor
+from tests.grading.evidence.student import KEY, LESSONS, Student, identity, student
+
+ASKED, RAN = "01-small/01-asked.md", "01-small/02-ran.md"
+CHOICE = '[[question.choice]]\ntext = "RTT"\nfeedback = "That is a time."\n'
+Edit = Callable[[str], str]
+
+
+@pytest.fixture
+def edited(tmp_path: Path) -> Callable[..., Path]:
+    def edit(name: str, file: str, change: Edit, of: Path = LESSONS) -> Path:
+        folder = Path(shutil.copytree(of, tmp_path / name))
+        text = (folder / file).read_text(encoding="utf-8")
+        assert change(text) != text
+        (folder / file).write_text(change(text), encoding="utf-8")
+        return folder
+
+    return edit
+
+
+def hand_in(folder: Path, tmp_path: Path, do: Callable[[Student], object]) -> Path:
+    """The file of a student who worked in the course of that folder."""
+    with student("ada", tmp_path / "ada") as one:
+        one.course = load(folder).for_student(identity("ada"))
+        do(one)
+        collected = collect(one.journal, load(folder))
+    path = tmp_path / "ada.tcphandin"
+    write_hand_in(path, collected.manifest, collected.events, collected.runs)
+    return path
+
+
+def graded(file: Path, course: Path, *words: str | Path) -> tuple[dict[str, Any], list[str]]:
+    """The marks by activity, and the remarks."""
+    done = tcptutor("grade", file, "--course", course, "--key", KEY.code, "--json", *words)
+    assert done.returncode == 0, done.stderr
+    (found,) = json.loads(done.stdout)["hand_ins"]
+    marks = {f"{each['page']} {each['activity']}": each for each in found["marks"]}
+    return marks, [each["text"] for each in found["remarks"]]
+
+
+def with_more_choices(text: str) -> str:
+    """A new choice before the others, and the order of the old ones turned round."""
+    new = '[[question.choice]]\ntext = "MTU"\nfeedback = "That is a size of packets."\n\n'
+    return text.replace(CHOICE, "", 1).replace(
+        "[[question.choice]]", f"{new}{CHOICE}\n[[question.choice]]", 1
+    )
+
+
+def test_a_right_answer_stays_right_when_choices_are_added_and_moved(
+    edited: Callable[..., Path], tmp_path: Path
+) -> None:
+    packed = tmp_path / "first.tcpcourse"
+    write_pack(LESSONS, packed)
+    file = hand_in(course_folder(packed), tmp_path, lambda one: one.answer(1, "which"))
+    marks, remarks = graded(file, packed)
+    assert (marks["asked which"]["outcome"], remarks) == ("full", [])
+    corrected = tmp_path / "second.tcpcourse"
+    write_pack(edited("second", ASKED, with_more_choices), corrected)
+    marks, remarks = graded(file, corrected)
+    assert marks["asked which"]["outcome"] == "full"
+    assert remarks == ["made with other lessons: 1 of 5 pages differs: asked"]
+
+
+def test_a_wrong_answer_stays_wrong_and_one_whose_choice_is_gone_is_inconclusive(
+    edited: Callable[..., Path], tmp_path: Path
+) -> None:
+    file = hand_in(LESSONS, tmp_path, lambda one: one.answer(1, "which", (1,)))
+    assert graded(file, edited("more", ASKED, with_more_choices))[0]["asked which"]["outcome"] == "none"
+    marks, remarks = graded(file, edited("less", ASKED, lambda text: text.replace(CHOICE, "", 1)))
+    assert (marks["asked which"]["outcome"], marks["asked which"]["reason"]) == (
+        "inconclusive",
+        "the page no longer has this choice",
+    )
+    assert any("asked which" in each for each in remarks)
+
+
+def test_an_id_keeps_the_answer_when_the_text_is_corrected(
+    edited: Callable[..., Path], tmp_path: Path
+) -> None:
+    named = edited(
+        "named", ASKED, lambda text: text.replace('text = "cwnd"\n', 'text = "cwdn"\nid = "cwnd"\n')
+    )
+    file = hand_in(named, tmp_path, lambda one: one.answer(1, "which"))
+    corrected = edited("corrected", ASKED, lambda text: text.replace("cwdn", "cwnd"), named)
+    assert graded(file, corrected)[0]["asked which"]["outcome"] == "full"
+
+
+def test_a_folder_of_versions_grades_each_hand_in_by_its_own(
+    edited: Callable[..., Path], tmp_path: Path
+) -> None:
+    first = edited("first", "course.toml", lambda text: f'version = "1"\n{text}')
+    current = edited("current", "course.toml", lambda text: f'version = "2"\n{text}')
+    experiment = next((current / "01-small/experiments").glob("lossy.toml"))
+    experiment.write_text(experiment.read_text().replace("20 ms", "30 ms"), encoding="utf-8")
+    file = hand_in(first, tmp_path, Student.does_asked_and_ran)
+    marks, remarks = graded(file, current)
+    assert marks["ran experiment"]["outcome"] == "refused"
+    assert remarks == ["made with version '1' of the lessons, not '2': 1 of 5 pages differs: ran"]
+    versions = tmp_path / "versions"
+    versions.mkdir()
+    write_pack(first, versions / "1.tcpcourse")
+    marks, remarks = graded(file, current, "--versions", versions)
+    assert (marks["ran experiment"]["outcome"], remarks) == ("full", [])
+    assert tcptutor("grade", file, "--course", current, "--versions", tmp_path / "ada").returncode == 2
+
+
+def test_a_hand_in_of_another_course_is_refused_and_not_marked(
+    edited: Callable[..., Path], tmp_path: Path
+) -> None:
+    file = hand_in(LESSONS, tmp_path, lambda one: one.answer(1, "which"))
+    other = edited("other", "course.toml", lambda text: text.replace("A course that grades", "Windows"))
+    for words in (["--course", other], []):
+        done = tcptutor("grade", file, *words)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+        assert "of another course, 'A course that grades' (a-course-that-grades)" in done.stderr
+    rows = tcptutor("grade", file, "--course", other, "--format", "csv").stdout
+    assert "of another course" in rows
