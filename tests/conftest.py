@@ -186,6 +186,21 @@ async def guest(_worker_guest: GuestBackend) -> AsyncIterator[GuestBackend]:
     await _worker_guest.open()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _second_records(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Where the tests of this worker keep second records of answers: no student of a test is one of the user's."""
+    folder = tmp_path_factory.getbasetemp() / "second-records"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(folder))
+        yield folder
+
+
+@pytest.fixture(autouse=True)
+def _own_second_record(_second_records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The students of two tests may have one name."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(_second_records / uuid.uuid4().hex))
+
+
 @pytest.fixture
 def without_state(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A user's data folder of the test's own."""

@@ -98,6 +98,11 @@ def state() -> Path:
     return folder if course_id() == SHIPPED_ID else folder / "courses" / course_id()
 
 
+def second_record() -> Path:
+    """Return the folder of the second record of answers, outside the data folder. It may not exist yet."""
+    return _of_user(platformdirs.user_state_path, "XDG_STATE_HOME") / "answers"
+
+
 def remove_unused(files: Iterable[Path]) -> None:
     """Remove the cached files that were not used for 60 days."""
     oldest = time.time() - _UNUSED_DAYS * 86400

@@ -1,4 +1,4 @@
-"""A second record of an enrolled student's answers and hints, in the cache and not in the data folder.
+"""A second record of an enrolled student's answers and hints, outside the data folder.
 
 A journal that was put back from a copy, or a second one in another folder, lacks answers of this record. A clock that
 was set back shows against the time since boot.
@@ -82,7 +82,7 @@ def _step_back(records: Sequence[AnswerRecord]) -> float:
 
 
 def _file(identity: str) -> Path:
-    return places.cache() / "answers" / places.course_id() / f"{identity[:32]}.jsonl"
+    return places.second_record() / places.course_id() / f"{identity[:32]}.jsonl"
 
 
 def _read(path: Path) -> list[AnswerRecord]:

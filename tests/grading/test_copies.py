@@ -131,7 +131,6 @@ def test_a_later_hand_in_continues_an_earlier_one(tmp_path: Path) -> None:
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A student's own data folder, in which ada has enrolled and worked."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     assert tcptutor("enrol", KEY.code, "ada").returncode == 0
     place = tmp_path / "data" / "tcptutor"
