@@ -31,7 +31,7 @@ from tcptutor.grading.selection import JOINT, to_join
 from tcptutor.grading.versions import CourseVersions
 
 
-class Progress(Protocol):
+class GradingCounter(Protocol):
     """Shows how many hand-ins are graded."""
 
     def advance(self, latest: str, *, is_timed: bool) -> None:
@@ -42,7 +42,11 @@ class Progress(Protocol):
 
 
 def grade_all(
-    paths: Sequence[Path], basis: GradingBasis, jobs: int | None, cluster: str | None, progress: Progress
+    paths: Sequence[Path],
+    basis: GradingBasis,
+    jobs: int | None,
+    cluster: str | None,
+    progress: GradingCounter,
 ) -> list[GradedFile]:
     """Grade every hand-in, and those of a student as one where the course joins them; `select` has to follow.
 
@@ -93,7 +97,7 @@ def _on_this_machine(
     names: Mapping[Path, str],
     basis: GradingBasis,
     jobs: int | None,
-    progress: Progress,
+    progress: GradingCounter,
 ) -> list[GradedFile]:
     if not hand_ins:
         return []
