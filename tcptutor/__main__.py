@@ -1,13 +1,24 @@
 """Entry point of `tcptutor` and `python -m tcptutor`."""
 
 import _signal  # type: ignore[import-not-found]  # `signal` loads enum and more, and a ^C meanwhile would show
+import os
+import sys
 
 
 def main() -> None:
     """Run the command line. Until a command has begun, ^C ends the program without a message."""
     if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
-    from tcptutor.commands import main as commands  # noqa: PLC0415
+    if sys.stdout is not None and sys.stdout.isatty():
+        # Some shells export them. They would override the terminal's own size, even after a resize.
+        for name in ("COLUMNS", "LINES"):
+            os.environ.pop(name, None)
+    streams = (sys.stdin, sys.stdout, sys.stderr)
+    if len(sys.argv) == 1 and all(stream is not None and stream.isatty() for stream in streams):
+        from tcptutor.commands.app import open_alone  # noqa: PLC0415
+
+        open_alone()
+    from tcptutor.commands.main import main as commands  # noqa: PLC0415
 
     commands()
 

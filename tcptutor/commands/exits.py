@@ -1,4 +1,4 @@
-"""End of the command line: errors as a single line with a remedy, and the exit code.
+"""The command line's errors as a single line with a remedy, and its exit code.
 
 0 done, 1 a check or run failed, 2 wrong usage, 3 the lab cannot run here.
 """
@@ -6,20 +6,17 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import signal
-import sys
 import threading
-from collections.abc import Callable, Container, Iterator
-from typing import Any, NoReturn, ParamSpec
+from collections.abc import Iterator
+from typing import Any, NoReturn
 
 import click
 
 from tcptutor.base.errors import TutorError, refused, unknown
+from tcptutor.commands.ending import exit_despite_threads
 from tcptutor.commands.output import give_up_output, prepare, use_color, warn
-
-_P = ParamSpec("_P")
 
 _COLOR = click.Option(
     ["--color"],
@@ -34,8 +31,6 @@ _NO_INTEGER = re.compile(r"is not a valid integer( range)?")
 """click's message."""
 _SIGNALLED = 128
 """Added to the number of a fatal signal for the exit code, as shells do."""
-_LAST_READ = 1.0
-"""Seconds for a thread that reads from the terminal to end."""
 
 
 class _CommandWithColor(click.Command):
@@ -57,15 +52,15 @@ class CommandGroup(click.Group):
         try:
             return super().main(*given, **named)
         except SystemExit as ended:  # click always exits this way
-            _exit_despite_threads(ended.code, callers)
+            exit_despite_threads(ended.code, callers)
             raise
 
     def make_context(self, *given: Any, **named: Any) -> click.Context:
-        with _errors_in_one_line():  # --help and --version print here
+        with errors_in_one_line():  # --help and --version print here
             return super().make_context(*given, **named)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with _errors_in_one_line():
+        with errors_in_one_line():
             return super().invoke(ctx)
 
     def resolve_command(
@@ -77,7 +72,7 @@ class CommandGroup(click.Group):
 
 
 @contextlib.contextmanager
-def _errors_in_one_line() -> Iterator[None]:
+def errors_in_one_line() -> Iterator[None]:
     """Print an error of the block in a line and exit with its code."""
     try:
         yield
@@ -100,42 +95,11 @@ def _errors_in_one_line() -> Iterator[None]:
         code = TutorError.exit_code
     else:
         return
-    raise click.exceptions.Exit(code)
-
-
-def _exit_despite_threads(code: object, callers: Container[threading.Thread]) -> None:
-    """End the program with `code` if a thread of the command keeps running that Python would wait for.
-
-    Textual can leave such a thread, reading from a dead terminal. `callers` are threads from before the
-    command.
-    """
-    for thread in threading.enumerate():
-        if thread not in callers and not thread.daemon:
-            thread.join(_LAST_READ)
-            if thread.is_alive():
-                for stream in (sys.stdout, sys.stderr):
-                    with contextlib.suppress(OSError, ValueError):
-                        stream.flush()
-                os._exit(code if isinstance(code, int) else int(code is not None))
+    raise SystemExit(code)
 
 
 def _exit_with_usage_error(error: click.UsageError) -> NoReturn:
     command = error.ctx.command_path if error.ctx else "tcptutor"
     message = " ".join(_NO_INTEGER.sub("is not a whole number", error.format_message().rstrip(".")).split())
     warn(f"{message[:1].lower()}{message[1:]} (see `{command} --help`)")
-    raise click.exceptions.Exit(error.exit_code)
-
-
-def end(command: Callable[_P, int], *given: _P.args, **named: _P.kwargs) -> NoReturn:
-    """Run `command`, with all its imports done, and exit with its code.
-
-    While it runs, ^C unwinds it, so that no file stays half-written; before and after, ^C kills the program.
-    """
-    before = signal.getsignal(signal.SIGINT)
-    if before == signal.SIG_DFL:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        code = command(*given, **named)
-    finally:
-        signal.signal(signal.SIGINT, before)
-    sys.exit(code)
+    raise SystemExit(error.exit_code)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from tcptutor.commands.exits import end
+from tcptutor.commands.ending import end
 from tcptutor.commands.group import main
 from tcptutor.commands.options import COURSE, JSON, PLOT, REPLACE
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
 from tcptutor import __version__
-from tcptutor.commands.exits import CommandGroup, end
+from tcptutor.commands.ending import end
+from tcptutor.commands.exits import CommandGroup
 from tcptutor.commands.history_group import runs
 from tcptutor.commands.journal_group import journal
 from tcptutor.commands.options import (
@@ -49,10 +48,6 @@ def main(ctx: click.Context, module: str | None, backend: str, clock: str) -> No
 
     Without a command it opens the app.
     """
-    if sys.stdout.isatty():
-        # Some shells export them. They would override the terminal's own size, even after a resize.
-        for name in ("COLUMNS", "LINES"):
-            os.environ.pop(name, None)
     if ctx.invoked_subcommand is not None:
         return
     from tcptutor.commands.app import open_app  # noqa: PLC0415

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from tcptutor.commands.exits import CommandGroup, end
+from tcptutor.commands.ending import end
+from tcptutor.commands.exits import CommandGroup
 from tcptutor.commands.options import JSON
 
 _LIST = "list"

@@ -32,7 +32,7 @@ def export_journal(output: Path, replace: bool, as_json: bool) -> int:
         )
     check_targets([output], [], replace=replace)
     with opened_journal(warn) as journal:
-        rows, folder = list(journal.events()), journal.runs.folder or Path()
+        rows, folder = list(journal.events()), journal.run_folder or Path()
     if not rows:
         raise UsageError("there is no work to export yet: `tcptutor` opens the course")
     try:
@@ -67,7 +67,7 @@ def import_journal(file: Path, as_json: bool) -> int:
             added = journal.merge(found.events)
         except UsageError as error:
             raise UsageError(f"cannot import {file}: {error}") from error
-        folder = journal.runs.folder or Path()
+        folder = journal.run_folder or Path()
         missing = missing_runs(found, folder)
         with Bar("runs", len(missing)) as bar:
             for name, digest in missing.items():

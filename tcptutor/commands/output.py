@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Literal, TextIO
 import click
 
 from tcptutor.base import units
-from tcptutor.base.chart import Chart, render
 from tcptutor.base.errors import TutorError, UsageError, refused
 from tcptutor.base.glyphs import Glyphs, for_terminal, is_utf8, substitute
 from tcptutor.base.printable import escaped
 
 if TYPE_CHECKING:
+    from tcptutor.base.chart import Chart
     from tcptutor.base.confidence import Summary
     from tcptutor.sweep.results import Point
 
@@ -165,6 +165,8 @@ def print_chart(chart: Chart) -> None:
     glyphs: Glyphs = for_terminal(os.environ) if is_utf8() else "ascii"
     has_color = click.get_current_context().color
     plain = not (sys.stdout.isatty() if has_color is None else has_color)
+    from tcptutor.base.chart import render  # noqa: PLC0415  # most commands draw none
+
     drawn = render(chart, columns, lines - _PROMPT_LINES, plain=plain)
     print_lines(substitute(line, glyphs) for line in drawn)
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from tcptutor.figures.figure import Figure
+if TYPE_CHECKING:
+    from tcptutor.figures.figure import Figure
 
 _PLACE = re.compile(r"^[ \t]*!\[[^\]\n]*\]\(figure:(?P<id>[^()\s]*)\)[ \t]*$", re.MULTILINE)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from tcptutor.base import places
 from tcptutor.base.errors import JournalError
@@ -15,7 +16,9 @@ from tcptutor.journal.fold import JournalFold, fold_events
 from tcptutor.journal.order import is_merged
 from tcptutor.journal.second_record import record_answers
 from tcptutor.journal.waiting import DeferredFile, WaitingSaves
-from tcptutor.runs.store import RunStore
+
+if TYPE_CHECKING:
+    from tcptutor.runs.store import RunStore
 
 
 class EventLog:
@@ -30,20 +33,29 @@ class EventLog:
     ) -> None:
         self._connection = connection
         self._path = path
-        self.runs = RunStore(folder)
+        self.run_folder = folder
+        """Folder of the run files; None without one."""
         self._fold = JournalFold()
         self._waiting = WaitingSaves()
         self._deferred: DeferredFile | None = None
         self.notice = notice
         """Message for the start: a damaged journal was set aside, or events are not stored."""
 
+    @cached_property
+    def runs(self) -> RunStore:
+        """The run files."""
+        from tcptutor.runs.store import RunStore  # noqa: PLC0415  # not for the app's first frame
+
+        return RunStore(self.run_folder)
+
     @classmethod
-    def open(cls, path: Path | None = None, *, patience: float = store.PATIENCE) -> Self:
+    def open(cls, path: Path | None = None, *, patience: float = store.PATIENCE, read: bool = True) -> Self:
         """Open the journal at `path`, by default the user's own, with the run files in `runs/` next to it.
 
         Args:
             path: The database file. A damaged file is set aside, which `notice` reports.
             patience: Seconds to wait for other writers.
+            read: Call `read`; otherwise the first query reads the events.
 
         Raises:
             JournalError: The journal cannot be opened.
@@ -51,13 +63,24 @@ class EventLog:
         path = path or places.state() / "journal.db"
         connection, notice = store.open_store(path, patience)
         log = cls(connection, path, path.parent / "runs", notice)
-        log._catch_up()
-        if broken := log._fold.broken:
-            log.notice = notice or (
+        if read:
+            log.read()
+        return log
+
+    def read(self) -> None:
+        """Read the events, and report broken ones in `notice`. Raises JournalError."""
+        self._catch_up()
+        if broken := self._fold.broken:
+            self.notice = self.notice or (
                 f"event {broken} of the journal is not as it was written, or one before it is missing: "
                 "what can be read is used"
             )
-        return log
+
+    @property
+    def last_hash(self) -> str:
+        """Return the hash of the last row, in hexadecimal, without reading the others; empty without a row."""
+        with store.errors(self._path):
+            return store.last_hash(self._connection).hex()
 
     @classmethod
     def in_memory(cls, notice: str = "") -> Self:
@@ -80,7 +103,7 @@ class EventLog:
     @property
     def is_persistent(self) -> bool:
         """Return whether recorded events outlive the program."""
-        return self.runs.folder is not None and self._deferred is None
+        return self.run_folder is not None and self._deferred is None
 
     @property
     def event_count(self) -> int:

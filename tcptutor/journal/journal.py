@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -47,10 +47,9 @@ from tcptutor.journal.fold import (
 )
 from tcptutor.journal.order import student_events
 from tcptutor.journal.texts import check_comment, check_note, check_report
-from tcptutor.run import Run
-from tcptutor.run.files import text_digest
-from tcptutor.runs.parts import ENDED
-from tcptutor.runs.store import first_readable
+
+if TYPE_CHECKING:
+    from tcptutor.run import Run
 
 
 class Journal(EventLog):
@@ -59,12 +58,13 @@ class Journal(EventLog):
     _merged_runs: tuple[int, Sequence[bytes]] = (0, ())
     """Merged journal: number of rows, and their events about runs, the latest first."""
 
-    @classmethod
-    def open(cls, path: Path | None = None, *, patience: float = store.PATIENCE) -> Self:
-        journal = super().open(path, patience=patience)
+    def read(self) -> None:
+        """Read the events, and end the runs of killed programs. Raises JournalError."""
+        super().read()
+        if self.run_folder is None or not self.run_folder.exists():
+            return
         with contextlib.suppress(JournalError):  # the next start tries again
-            journal._recover_runs()
-        return journal
+            self._recover_runs()
 
     # Recording
 
@@ -231,6 +231,9 @@ class Journal(EventLog):
 
     def _recover_runs(self) -> None:
         """End the runs of killed programs, with the data that had arrived."""
+        from tcptutor.runs.parts import ENDED  # noqa: PLC0415  # not for the app's first frame
+        from tcptutor.runs.store import first_readable  # noqa: PLC0415
+
         messages: list[str] = []
         self.runs.recover(messages.append)
         if messages:
@@ -288,7 +291,7 @@ class Journal(EventLog):
         return page_runs.decoded(self._merged_runs[1])
 
     def _file(self, name: str) -> str:
-        return str((self.runs.folder or Path()) / name)
+        return str((self.run_folder or Path()) / name)
 
     # Merging
 
@@ -324,6 +327,8 @@ def opened_journal(warn: Callable[[str], None]) -> Iterator[Journal]:
 
 
 def _end_event(run: Run, file: Path | None) -> RunEnded:
+    from tcptutor.run.files import text_digest  # noqa: PLC0415  # not for the app's first frame
+
     name, digest = (file.name, text_digest(file)) if file else ("", "")
     return RunEnded(_now(), run.id, run.complete, run.note, name, digest)
 

@@ -130,6 +130,12 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
+def last_hash(connection: sqlite3.Connection) -> bytes:
+    """Return the hash of the last row; empty without a row."""
+    row = connection.execute("SELECT hash FROM events ORDER BY serial DESC LIMIT 1").fetchone()
+    return row[0] if row else b""
+
+
 def events_after(connection: sqlite3.Connection, serial: int) -> Iterator[StoredEvent]:
     """Yield the events after `serial`, in order."""
     rows = connection.execute(

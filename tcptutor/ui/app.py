@@ -7,10 +7,11 @@ import contextlib
 import gc
 import os
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from functools import partial
+from functools import cached_property, partial
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual import on
+from textual import events, on
 from textual.binding import BindingType
 from textual.message import Message
 from textual.screen import ModalScreen, Screen
@@ -22,8 +23,7 @@ from tcptutor.journal import Journal
 from tcptutor.journal.saved import Benches, Drafts, Settings
 from tcptutor.ui import pages, themes
 from tcptutor.ui.app_keys import BINDINGS, STUDY_ACTIONS
-from tcptutor.ui.bench import Bench
-from tcptutor.ui.frame import Frame
+from tcptutor.ui.frame import SCREEN_STYLES, START_STYLES, Frame
 from tcptutor.ui.messages import (
     GoalsUpdated,
     LabChanged,
@@ -39,12 +39,13 @@ from tcptutor.ui.own_course import OwnCourse
 from tcptutor.ui.pages import ModulePage
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.screens.home import HomeScreen
-from tcptutor.ui.widgets.prose.figure import FigureView
+from tcptutor.ui.widgets.home.facts import HomeCopy, HomeFacts, gather
 
 if TYPE_CHECKING:
     from tcptutor.backends.lab import Lab
     from tcptutor.course.glossary import Term
     from tcptutor.course.step import Step
+    from tcptutor.ui.bench import Bench
     from tcptutor.ui.find_index import FindIndex
     from tcptutor.ui.history_state import HistoryState
     from tcptutor.ui.screens.lesson import LessonScreen
@@ -61,35 +62,56 @@ def _import_page_modules() -> None:
 class TutorApp(Frame):
     """The tcptutor application.
 
-    `problems` reads all lessons and returns their problems, a line each.
+    `make_lab` makes the lab, after the first frame. `problems` reads all lessons and returns their problems, a line
+    each. `copied_facts` are those of a journal that is read after the first frame.
     """
 
+    CSS_PATH: ClassVar[list[str | PurePath]] = [START_STYLES]
     BINDINGS: ClassVar[list[BindingType]] = BINDINGS
 
     def __init__(
         self,
         course: Course,
         journal: Journal,
-        lab: Lab,
+        make_lab: Callable[[], Lab],
         *,
         problems: Callable[[], Iterable[object]] = tuple,
+        copied_facts: HomeFacts | None = None,
         module: str | None = None,
     ) -> None:
-        folder = journal.runs.folder
+        folder = journal.run_folder
         super().__init__(Settings(folder.parent if folder else None))
-        self.journal, self._own_course = journal, OwnCourse(course, journal)
+        enrolment = (copied_facts or journal.record).enrolment
+        self.journal, self._own_course = journal, OwnCourse(course, journal, enrolment)
         self.drafts = Drafts(folder.parent if folder else None)
         """Unsubmitted input on pages."""
         self.motion = MotionChoice(os.environ, self.settings, self._write_to_terminal)
         self._find_problems, self.problems = problems, tuple[str, ...]()
         self._has_unsaved, self._was_persistent = bool(journal.unsaved), journal.is_persistent
-        self.bench = Bench(lab, journal, self.post_message)
-        self._first_module = module
+        self._make_lab = make_lab
+        self._home_copy, self._copied_facts = HomeCopy(journal, course), copied_facts
+        self._first_module, self._is_course_read = module, False
         self.workbench: Workbench | None = None
         self.run_history: HistoryState | None = None
         self._index: FindIndex | None = None
         self._link_sources: list[ModulePage] = []
         """Pages with followed links, to return to; the latest last."""
+
+    @cached_property
+    def bench(self) -> Bench:
+        """The bench, made after the first frame: it needs a third of our modules."""
+        from tcptutor.ui.bench import Bench  # noqa: PLC0415
+
+        return Bench(self._make_lab(), self.journal, self.post_message)
+
+    @property
+    def has_bench(self) -> bool:
+        return "bench" in self.__dict__
+
+    async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, events.InputEvent):
+            self._complete_start()
+        await super().on_event(event)
 
     def on_terminal_supports_synchronized_output(self) -> None:
         self.motion.line_answered()
@@ -105,6 +127,8 @@ class TutorApp(Frame):
 
     def choose_words(self, in_words: bool) -> None:
         """Describe figures in words, or draw them, now and in later sessions."""
+        from tcptutor.ui.widgets.prose.figure import FigureView  # noqa: PLC0415  # not for the first frame
+
         self._keep(partial(self.settings.set_figures_in_words, in_words))
         for screen in self.screen_stack:
             for figure in screen.query(FigureView):
@@ -134,6 +158,7 @@ class TutorApp(Frame):
 
     def on_mount(self) -> None:
         if self._first_module:
+            self._complete_start()
             self.open_module(self._first_module)
             # The page covers the home screen, which also shows the notice.
             if self.journal.notice:
@@ -143,10 +168,33 @@ class TutorApp(Frame):
 
     def _begin(self) -> None:
         gc.enable()  # disabled by `start.run_app` until the first frame
+        self._complete_start()
         self.run_worker(self._start_lab(), group="lab")
         self.run_worker(_import_page_modules, thread=True, group="preload")
         self.run_worker(self._read_lessons(), group="course")
         self.set_interval(_LOOK_AGAIN, self._look_again)
+
+    def _complete_start(self) -> None:
+        """Read what the first frame did without, before the first key: other screens' styles, and the journal."""
+        if not self.stylesheet.has_source(str(SCREEN_STYLES)):
+            self.stylesheet.read(SCREEN_STYLES)
+        if self._copied_facts is not None:
+            self._copied_facts = None
+            try:
+                self.journal.read()
+            except JournalError as error:
+                self._home_copy.remove()  # the next start reads the journal first, and works without it
+                self.exit(return_code=1, message=f"tcptutor: {error}; start tcptutor again")
+
+    def home_facts(self) -> HomeFacts:
+        if self._copied_facts is not None:
+            return self._copied_facts
+        return gather(self.journal, self.course, self.settings.daily_minutes)
+
+    def keep_home_facts(self) -> None:
+        """Keep the facts of the home screen for the next start, if all pages are read."""
+        if self._is_course_read and self.is_saved:
+            self._home_copy.save(self.home_facts(), self.settings.daily_minutes)
 
     @property
     def is_saved(self) -> bool:
@@ -155,7 +203,7 @@ class TutorApp(Frame):
 
     def _look_again(self) -> None:
         self._save_again()
-        if not self.bench.busy:
+        if not (self.has_bench and self.bench.busy):
             self.follow_enrolment()
 
     def _save_again(self) -> None:
@@ -214,6 +262,7 @@ class TutorApp(Frame):
 
     async def _read_lessons(self) -> None:
         self.problems = tuple(map(str, await asyncio.to_thread(self._find_problems)))
+        self._is_course_read = True
         if self._first_module and self.problems:
             self.notify("\n".join(_shorten(self.problems)), severity="warning", timeout=30, markup=False)
         for screen in self._mounted_screens():
@@ -326,12 +375,12 @@ class TutorApp(Frame):
             return
         from tcptutor.ui.screens.workbench import WorkbenchScreen  # noqa: PLC0415  # not for the first frame
 
-        folder = self.journal.runs.folder
+        folder = self.journal.run_folder
         self.push_screen(WorkbenchScreen(self.workbench, Benches(folder.parent if folder else None)))
 
     def action_open_history(self) -> None:
         """Open the list of the student's runs."""
-        folder = self.journal.runs.folder
+        folder = self.journal.run_folder
         if not isinstance(self.screen, TutorScreen):
             return
         if folder is None:

@@ -24,7 +24,7 @@ _MOST_SUMMARIZED = 20
 async def find_runs(screen: TutorScreen) -> list[IndexedEntry]:
     """Index the student's runs; empty if none is stored. Summarizes the newest that are not summarized yet."""
     tutor = screen.tutor
-    folder = tutor.journal.runs.folder
+    folder = tutor.journal.run_folder
     if folder is None:
         return []
     history = HistoryState(folder, tutor.course.root or places.lessons(), tutor.course)

@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Sequence
 from functools import lru_cache, partial
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.console import RenderableType
@@ -27,17 +27,22 @@ from tcptutor.base import glyphs, places
 from tcptutor.base.glyphs import Glyphs, substitute
 from tcptutor.base.printable import escaped
 from tcptutor.journal.saved import Settings
-from tcptutor.run import Run
 from tcptutor.ui import line_breaks, output, shutdown, themes
 from tcptutor.ui.screens.base import TutorScreen
 
 if TYPE_CHECKING:
     from tcptutor.grading.drill_down import ClassDetails
     from tcptutor.grading.survey import Survey
+    from tcptutor.run import Run
 
 
 MINIMUM = (80, 24)
 """Minimum terminal size in columns and lines."""
+
+START_STYLES = places.assets() / "ui" / "start.tcss"
+"""Styles of all apps and of the home screen."""
+SCREEN_STYLES = places.assets() / "ui" / "screens.tcss"
+"""Styles of all other screens."""
 
 KEY_NAMES = {
     "escape": "Esc",
@@ -89,7 +94,7 @@ class TooSmall(ModalScreen[None]):
 class Frame(App[None]):
     """App with our style, keys and minimum size. Subclasses provide the first screen."""
 
-    CSS_PATH = places.assets() / "ui" / "tutor.tcss"
+    CSS_PATH: ClassVar[list[str | PurePath]] = [START_STYLES, SCREEN_STYLES]
     TITLE = "tcptutor"
     ENABLE_COMMAND_PALETTE = False
     """Off, since Textual's palette is not ours: see `screens.find`."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from tcptutor.run import Environment
+if TYPE_CHECKING:
+    from tcptutor.run import Environment
 
 _WHERE = {
     "guest": "in a virtual machine",

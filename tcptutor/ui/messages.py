@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message
 
-from tcptutor.ui.host_shell import Shell
-from tcptutor.ui.lab_state import LabState
-from tcptutor.ui.live import Live
-from tcptutor.ui.live_sweep import LiveSweep
-from tcptutor.wire.protocol import Event
-
 if TYPE_CHECKING:
     from tcptutor.course.activity import Activity
+    from tcptutor.ui.host_shell import Shell
+    from tcptutor.ui.lab_state import LabState
+    from tcptutor.ui.live import Live
+    from tcptutor.ui.live_sweep import LiveSweep
+    from tcptutor.wire.protocol import Event
 
 
 class LabChanged(Message):

@@ -18,11 +18,10 @@ ENROLLED_MEANWHILE = "you enrolled meanwhile: press r to run it with your own se
 
 
 class OwnCourse:
-    """The course with the pages that the enrolled student sees."""
+    """The course with the pages that the student sees who is enrolled as `enrolment` at first."""
 
-    def __init__(self, shared: Course, journal: Journal) -> None:
-        self._shared, self._journal = shared, journal
-        self.enrolment = journal.record.enrolment
+    def __init__(self, shared: Course, journal: Journal, enrolment: Enrolment | None) -> None:
+        self._shared, self._journal, self.enrolment = shared, journal, enrolment
         self.course = self._build()
 
     def _build(self) -> Course:

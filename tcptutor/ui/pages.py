@@ -162,14 +162,14 @@ class PathProgress(NamedTuple):
 
     done: int
     total: int
-    minutes_left: int
-    """For the pages that are neither done nor known."""
+    minutes_left: int | None
+    """For the pages that are neither done nor known; None until the module's pages are read."""
 
 
 def path_progress(module: Module, progress: Progress, path: CoursePath) -> PathProgress | None:
-    """Return the progress along a path; None until the module's pages are read."""
+    """Return the progress along a path; None if that needs the module's pages, and they are not read yet."""
     if not module.is_read:
-        return None
+        return PathProgress(progress.done, progress.total, None) if path == "everything" else None
     known = progress.known or (False,) * progress.total
     pages = [
         (step, done, knows)

@@ -28,7 +28,7 @@ async def find_now(course: Course, journal: Journal) -> Reviews:
     Raises:
         JournalError: The journal cannot be read.
     """
-    record, folder = journal.record, journal.runs.folder
+    record, folder = journal.record, journal.run_folder
     ended = {(run.module, run.step): run.file for run in record.runs.values() if run.ended and run.file}
 
     def has_run(card: ReviewCard) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,9 @@ from tcptutor.ui import shutdown
 
 if TYPE_CHECKING:
     from tcptutor.backends.lab import Lab
-    from tcptutor.course import OpenedCourse
+    from tcptutor.course import Course, OpenedCourse
     from tcptutor.journal import Journal
+    from tcptutor.ui.widgets.home.facts import HomeFacts
 
 
 TEXTUAL_OPTIONS = {
@@ -30,12 +32,14 @@ _PATIENCE = 0.1
 """Seconds to wait for other processes that write to the journal; later writes are retried."""
 
 
-def run_app(module: str | None = None, lab: Lab | None = None, lessons: Path | None = None) -> int:
+def run_app(
+    module: str | None = None, make_lab: Callable[[], Lab] | None = None, lessons: Path | None = None
+) -> int:
     """Run the app until the student leaves it, and return the exit code.
 
     Args:
         module: module to open where the student left it, by id or number.
-        lab: lab to run in; by default the best that this machine supports.
+        make_lab: makes the lab to run in, after the first frame; by default the best that this machine supports.
         lessons: course folder; by default the shipped course.
 
     Raises:
@@ -52,14 +56,14 @@ def run_app(module: str | None = None, lab: Lab | None = None, lessons: Path | N
     if module is not None and module not in modules:
         raise UsageError(unknown("module", module, modules.values()))
     shutdown.signals.catch()
-    journal = open_journal()
     # Full collections while modules are imported would take a tenth of the time to the first frame,
     # after which the app enables them.
     gc.disable()
+    journal, facts = open_journal(opened.course, with_facts=module is None)
     try:
         with app_is_open():
             code = asyncio.run(
-                _run(opened, journal, lab or _default_lab(), None if module is None else modules[module])
+                _run(opened, journal, facts, make_lab or _default_lab, modules.get(module or ""))
             )
     finally:
         gc.enable()
@@ -69,29 +73,51 @@ def run_app(module: str | None = None, lab: Lab | None = None, lessons: Path | N
     return code
 
 
-def open_journal() -> Journal:
-    """Open the student's journal, or an in-memory journal that retries opening the file."""
+def open_journal(course: Course, *, with_facts: bool) -> tuple[Journal, HomeFacts | None]:
+    """Open the student's journal, or an in-memory journal that retries opening the file.
+
+    Returns:
+        The journal, and the facts of the home screen if a true copy spares reading the journal before the first frame.
+    """
     from tcptutor.base import places  # noqa: PLC0415
     from tcptutor.journal import Journal  # noqa: PLC0415
+    from tcptutor.journal.saved import Settings  # noqa: PLC0415
+    from tcptutor.ui.widgets.home.facts import HomeCopy  # noqa: PLC0415
 
     path = places.state() / "journal.db"
     try:
-        return Journal.open(path, patience=_PATIENCE)
+        journal = Journal.open(path, patience=_PATIENCE, read=False)
+        if with_facts:
+            facts = HomeCopy(journal, course).load(Settings(path.parent).daily_minutes)
+            if facts is not None:
+                return journal, facts
+        journal.read()
     except JournalError as error:
-        return Journal.in_memory_until(path, f"nothing is saved so far: {error}", patience=_PATIENCE)
+        journal = Journal.in_memory_until(path, f"nothing is saved so far: {error}", patience=_PATIENCE)
+    return journal, None
 
 
-async def _run(opened: OpenedCourse, journal: Journal, lab: Lab, module: str | None) -> int:
+async def _run(
+    opened: OpenedCourse,
+    journal: Journal,
+    facts: HomeFacts | None,
+    make_lab: Callable[[], Lab],
+    module: str | None,
+) -> int:
     from tcptutor.base import glyphs  # noqa: PLC0415
     from tcptutor.ui.app import TutorApp  # noqa: PLC0415
 
-    app = TutorApp(opened.course, journal, lab, problems=opened.problems, module=module)
+    app = TutorApp(
+        opened.course, journal, make_lab, problems=opened.problems, copied_facts=facts, module=module
+    )
     app.glyphs = glyphs.for_terminal(os.environ)
     try:
         await app.run_async()
+        app.keep_home_facts()
     finally:
         # However the app ended, leave no process of the lab behind.
-        await app.bench.close()
+        if app.has_bench:
+            await app.bench.close()
     return app.return_code or 0
 
 

@@ -54,7 +54,7 @@ def runs() -> list[ListedRun]:
 
 
 async def _measure() -> list[float]:
-    app = TutorApp(load(), Journal.in_memory(), Lab("replay", "virtual"))
+    app = TutorApp(load(), Journal.in_memory(), lambda: Lab("replay", "virtual"))
     took: list[float] = []
     async with app.run_test(size=(120, 36)) as pilot:
         await pilot.pause(2)

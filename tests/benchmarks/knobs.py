@@ -35,7 +35,7 @@ def turns(size: tuple[int, int] = (120, 36), seed: int = 1) -> list[float]:
 
 async def _turns(folder: Path, size: tuple[int, int], chance: random.Random) -> list[float]:
     journal = Journal.open(folder / "journal.db")
-    app = TutorApp(load(), journal, Lab("replay"))
+    app = TutorApp(load(), journal, lambda: Lab("replay"))
     found = []
     async with app.run_test(size=size) as pilot:
         await pilot.press("e")

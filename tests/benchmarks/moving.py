@@ -139,7 +139,7 @@ def _run_app(name: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         journal = Journal.open(Path(folder) / "journal.db")
         # 0.2 s of the run in a second: it streams for as long as the figure plays.
-        TutorApp(course, journal, FakeLab(0.2), module=MODULE).run()
+        TutorApp(course, journal, lambda: FakeLab(0.2), module=MODULE).run()
 
 
 def main() -> None:

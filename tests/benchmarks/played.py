@@ -21,7 +21,7 @@ def main() -> None:
     run = load_run(Path(file))
     with tempfile.TemporaryDirectory() as folder:
         journal = Journal.open(Path(folder) / "journal.db")
-        TutorApp(load(), journal, FakeLab(float(speed), plays=run), module=module).run()
+        TutorApp(load(), journal, lambda: FakeLab(float(speed), plays=run), module=module).run()
 
 
 if __name__ == "__main__":

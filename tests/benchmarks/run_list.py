@@ -125,7 +125,7 @@ class _Watch:
 
 async def _measure(folder: Path, size: tuple[int, int]) -> Latencies:
     journal = Journal.open(folder / "journal.db")
-    app = TutorApp(load(), journal, Lab("replay"))
+    app = TutorApp(load(), journal, lambda: Lab("replay"))
     openings, letters = [], []
     async with app.run_test(size=size) as pilot:
         watch = _Watch(app)

@@ -51,7 +51,7 @@ def share_to_text(found: list[Turn]) -> float:
 async def _turns(folder: Path, size: tuple[int, int], pages: int) -> list[Turn]:
     journal = Journal.open(folder / "journal.db")
     course = load()
-    app = TutorApp(course, journal, Lab("replay"), module=course.modules[0].id)
+    app = TutorApp(course, journal, lambda: Lab("replay"), module=course.modules[0].id)
     async with app.run_test(size=size) as pilot:
         await _quiet(app)
         await pilot.pause(2)

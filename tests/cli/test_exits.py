@@ -9,7 +9,7 @@ import pytest
 
 PROGRAM = """
 import threading
-from tcptutor.commands import exits
+from tcptutor.commands import ending, exits
 from tcptutor.base.errors import TutorError
 
 @exits.click.group(cls=exits.CommandGroup)
@@ -21,7 +21,7 @@ def work():
     print("done")
     {last}
 
-main.command("work")(lambda: exits.end(work))
+main.command("work")(lambda: ending.end(work))
 main(["work"])
 """
 

@@ -37,7 +37,7 @@ WITH_EXAMPLES = f"""
 from pathlib import Path
 from tcptutor.base import places
 places.lessons = lambda: Path({str(EXAMPLES)!r})
-from tcptutor.commands import main
+from tcptutor.commands.main import main
 main(prog_name="tcptutor")
 """
 """The command line over the examples in place of the course."""

@@ -82,7 +82,7 @@ async def _app(scene: Scene) -> AsyncIterator[Pilot[Any]]:
         student(course, Path(folder) / "tcptutor", scene.days, _PREDICTIONS) as journal,
     ):
         lab: Any = FakeLab()
-        app = TutorApp(course, journal, lab, module=module)
+        app = TutorApp(course, journal, lambda: lab, module=module)
         app.theme = themes.DARK.name  # whatever the terminal shows
         async with app.run_test(size=scene.size) as pilot:
             await until_text(pilot, "eady", 60)

@@ -97,7 +97,7 @@ def lab() -> FakeLab:
 @pytest.fixture
 def make_app(course: Course, journal: Journal, lab: FakeLab) -> Callable[..., TutorApp]:
     def make(module: str | None = None, *, of: Course = course, **options: Any) -> TutorApp:
-        return TutorApp(of, journal, lab, module=module, **options)
+        return TutorApp(of, journal, lambda: lab, module=module, **options)
 
     return make
 

@@ -98,7 +98,7 @@ async def test_in_a_course_that_grades_runs_are_counted_from_one(make_app, journ
 
 async def test_a_page_that_is_compared_with_one_that_cannot_be_read_shows_its_runs(journal, lab) -> None:
     alone = msgspec.structs.replace(lossy(), compare_with="damaged")
-    app = TutorApp(one_page(alone), journal, lab, module=MODULE)
+    app = TutorApp(one_page(alone), journal, lambda: lab, module=MODULE)
     async with app.run_test(size=(120, 50)) as pilot:
         await until_text(pilot, "virtual machine · ready")
         await run(pilot, "r")

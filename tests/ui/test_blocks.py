@@ -35,7 +35,7 @@ async def test_what_is_done_is_a_line_and_enter_or_a_click_unfolds_it(
     answered: Journal, lab, folding: None
 ) -> None:
     for way in ("enter", "click"):
-        app = TutorApp(PAGE, answered, lab, module=MODULE)
+        app = TutorApp(PAGE, answered, lambda: lab, module=MODULE)
         async with app.run_test(size=(80, 24)) as pilot:
             await until_text(pilot, "✓ Question  yes")
             assert "✓ Right. It is." not in text(app)
@@ -50,7 +50,7 @@ async def test_what_is_done_is_a_line_and_enter_or_a_click_unfolds_it(
 
 
 async def test_an_answer_of_this_visit_stays_open(journal: Journal, lab, folding: None) -> None:
-    app = TutorApp(PAGE, journal, lab, module=MODULE)
+    app = TutorApp(PAGE, journal, lambda: lab, module=MODULE)
     async with app.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "Is it blue?")
         await pilot.press("tab", "1", "enter", "tab")
@@ -73,7 +73,7 @@ async def test_the_signs_of_models_are_explained_at_first_sight(
 
 
 async def test_bars_say_right_and_wrong(answered: Journal, lab) -> None:
-    app = TutorApp(PAGE, answered, lab, module=MODULE)
+    app = TutorApp(PAGE, answered, lambda: lab, module=MODULE)
     async with app.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "✗ Not yet.")
         red, blue = app.screen.query(ActivityBox)

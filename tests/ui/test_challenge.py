@@ -55,7 +55,7 @@ async def opened(
     journal: Journal, page: tuple[str, str], lab: FakeLab, size: tuple[int, int] = (80, 24)
 ) -> AsyncIterator[Pilot[Any]]:
     journal.visit(*page)
-    app = TutorApp(COURSE, journal, lab, module=page[0])
+    app = TutorApp(COURSE, journal, lambda: lab, module=page[0])
     async with app.run_test(size=size) as pilot:
         await until(pilot, lambda: bool(app.screen.query("ChallengeBox")))
         yield pilot

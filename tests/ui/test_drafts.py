@@ -70,7 +70,7 @@ async def test_damaged_drafts_and_settings_cost_themselves_and_a_notice_each(mak
 
 async def test_keys_speak_of_the_question_that_was_left_by_esc(journal, lab) -> None:
     course = one_page(question("first", "one"), question("second", "another", "three"))
-    app = TutorApp(course, journal, lab, module=MODULE)
+    app = TutorApp(course, journal, lambda: lab, module=MODULE)
     async with app.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "How long is the second?")
         await pilot.press("tab", "3", "escape", "h")
@@ -87,7 +87,7 @@ async def test_keys_speak_of_the_question_that_was_left_by_esc(journal, lab) -> 
 
 
 async def test_only_keys_that_do_something_are_offered(journal, lab) -> None:
-    app = TutorApp(one_page(question("first")), journal, lab, module=MODULE)
+    app = TutorApp(one_page(question("first")), journal, lambda: lab, module=MODULE)
     async with app.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "How long is the first?")
         await until_text(pilot, "Tab answer")

@@ -98,7 +98,7 @@ async def test_work_after_enrolling_in_the_middle_of_a_page_gets_full_marks(
 ) -> None:
     if before:
         enrol(before)
-    app = TutorApp(course, own_journal, FakeLab(plays=load(RUNS / "ada.tcprun")), module="small")
+    app = TutorApp(course, own_journal, lambda: FakeLab(plays=load(RUNS / "ada.tcprun")), module="small")
     with app_is_open():
         async with app.run_test(size=(80, 50), notifications=True) as pilot:
             await until_text(pilot, "A flow gets")
@@ -132,7 +132,7 @@ async def test_an_open_page_takes_the_students_own_settings(
     name = next(
         name for name in ("ada", "bob", "carol") if personal.variant(identity(name), "small", "asked", 7)
     )
-    app = TutorApp(course, own_journal, FakeLab(), module="small")
+    app = TutorApp(course, own_journal, lambda: FakeLab(), module="small")
     async with app.run_test(size=(80, 50), notifications=True) as pilot:
         await until_text(pilot, "The link has 20 Mbit/s")
         page = app.screen
@@ -159,7 +159,7 @@ async def test_a_run_whose_seed_was_chosen_before_enrolling_does_not_begin(
             return await super().warm()
 
     lab = SlowLab(plays=load(RUNS / "ada.tcprun"))
-    app = TutorApp(course, own_journal, lab, module="small")
+    app = TutorApp(course, own_journal, lambda: lab, module="small")
     async with app.run_test(size=(120, 50)) as pilot:
         await pilot.press("]")
         await until_text(pilot, "What throughput will")

@@ -55,7 +55,7 @@ async def test_a_second_line_of_what_a_key_does_stands_under_the_first(make_app)
 
 
 async def test_only_the_question_at_hand_says_how_it_is_answered(journal, lab) -> None:
-    app = TutorApp(one_page(question("red"), question("blue")), journal, lab, module=MODULE)
+    app = TutorApp(one_page(question("red"), question("blue")), journal, lambda: lab, module=MODULE)
     async with app.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "Is it blue?")
         await pilot.press("tab")
@@ -66,7 +66,7 @@ async def test_only_the_question_at_hand_says_how_it_is_answered(journal, lab) -
 
 
 async def test_tab_leads_from_the_last_question_to_the_first(journal, lab) -> None:
-    app = TutorApp(one_page(question("red"), question("blue")), journal, lab, module=MODULE)
+    app = TutorApp(one_page(question("red"), question("blue")), journal, lambda: lab, module=MODULE)
     async with app.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "Is it blue?")
         visited = []
@@ -103,7 +103,7 @@ async def test_the_next_step_comes_first_and_stands_out(make_app, journal) -> No
 
 
 async def test_a_question_that_has_the_focus_says_first_what_enter_does(journal, lab) -> None:
-    app = TutorApp(one_page(question("red")), journal, lab, module=MODULE)
+    app = TutorApp(one_page(question("red")), journal, lambda: lab, module=MODULE)
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: first_key(app) == "Tab answer 0/1")
         await pilot.press("tab")
@@ -175,7 +175,7 @@ def first_key(app) -> str:
 
 
 async def test_a_notice_hides_no_key_and_escape_removes_it(journal, lab) -> None:
-    app = TutorApp(one_page(question("red")), journal, lab, module=MODULE)
+    app = TutorApp(one_page(question("red")), journal, lambda: lab, module=MODULE)
     async with app.run_test(size=(80, 24), notifications=True) as pilot:
         await until_text(pilot, "Is it red?")
         below = text(app).splitlines()[-3:]
@@ -188,7 +188,7 @@ async def test_a_notice_hides_no_key_and_escape_removes_it(journal, lab) -> None
 
 
 async def test_escape_with_nothing_open_says_which_key_leaves_and_shows_no_notice(journal, lab) -> None:
-    app = TutorApp(one_page(question("red")), journal, lab, module=MODULE)
+    app = TutorApp(one_page(question("red")), journal, lambda: lab, module=MODULE)
     async with app.run_test(size=(80, 24), notifications=True) as pilot:
         await until_text(pilot, "Is it red?")
         await pilot.press("escape")

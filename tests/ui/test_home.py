@@ -51,7 +51,9 @@ async def test_the_lab_starts_behind_and_says_where_it_is(make_app) -> None:
 async def test_without_a_lab_the_reason_stands_there_and_pages_work(course, journal) -> None:
     from tcptutor.ui.app import TutorApp
 
-    app = TutorApp(course, journal, FakeLab(unavailable="no QEMU and no netem: `tcptutor setup` helps"))
+    app = TutorApp(
+        course, journal, lambda: FakeLab(unavailable="no QEMU and no netem: `tcptutor setup` helps")
+    )
     async with app.run_test(size=(100, 30)) as pilot:
         await until_text(pilot, "No experiment can run here.")
         await until_text(pilot, "`tcptutor setup` helps")
@@ -138,7 +140,7 @@ async def test_what_is_wrong_with_journal_or_lessons_is_said(course, lab, tmp_pa
     from tcptutor.ui.app import TutorApp
 
     journal = Journal.in_memory("nothing will be saved: the disk is full")
-    app = TutorApp(course, journal, lab, problems=lambda: ["03-x/01-y.md: no title"])
+    app = TutorApp(course, journal, lambda: lab, problems=lambda: ["03-x/01-y.md: no title"])
     async with app.run_test(size=(100, 30)) as pilot:
         await until_text(pilot, "nothing will be saved: the disk is full")
         await until_text(pilot, "03-x/01-y.md: no title")
@@ -222,7 +224,7 @@ async def test_the_first_screen_reads_no_page_and_a_module_its_own(
         "read_step",
         lambda file, complete, by=loader.read_step: read.append(file.path.name) or by(file, complete),
     )
-    app = TutorApp(OpenedCourse(COURSE).course, journal, lab)
+    app = TutorApp(OpenedCourse(COURSE).course, journal, lambda: lab)
     async with app.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, " 0/2")
         assert read == []
@@ -239,7 +241,7 @@ async def test_a_page_that_cannot_be_read_is_told_of_and_no_longer_counted(
     folder = shutil.copytree(COURSE, tmp_path / "lessons")
     next(folder.glob("01-*/02-*.md")).write_text("no front matter")
     opened = OpenedCourse(folder)
-    app = TutorApp(opened.course, journal, lab, problems=opened.problems)
+    app = TutorApp(opened.course, journal, lambda: lab, problems=opened.problems)
     async with app.run_test(size=(100, 30)) as pilot:
         await until_text(pilot, "the first line must be +++")
         await until_text(pilot, " 0/1 ")
@@ -253,7 +255,7 @@ async def test_a_damaged_journal_is_told_of_wherever_the_app_begins(
 
     (tmp_path / "journal.db").write_text("no database [/b] " * 100)
     journal = Journal.open(tmp_path / "journal.db")
-    app = TutorApp(course, journal, lab, module=module)
+    app = TutorApp(course, journal, lambda: lab, module=module)
     async with app.run_test(size=(100, 30), notifications=True) as pilot:
         await until_text(pilot, "the journal was damaged")
     journal.close()
@@ -269,7 +271,7 @@ async def test_a_hostile_page_is_told_of_in_printable_characters_wherever_the_ap
     page = next(folder.glob("01-*/02-*.md"))
     page.write_text(page.read_text().replace("\n+++\n", "\n+++\n\x1b]52;c;c3RvbGVu\x07[/b]\n", 1))
     opened = OpenedCourse(folder)
-    app = TutorApp(opened.course, journal, lab, problems=opened.problems, module=module)
+    app = TutorApp(opened.course, journal, lambda: lab, problems=opened.problems, module=module)
     async with app.run_test(size=(100, 30), notifications=True) as pilot:
         await until_text(pilot, "U+001B")
         assert "\x1b" not in text(app)

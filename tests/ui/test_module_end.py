@@ -85,7 +85,7 @@ async def test_the_last_page_of_a_module_leads_past_its_summary(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    app = TutorApp(six_predictions(), finished, lab, module="first")
+    app = TutorApp(six_predictions(), finished, lambda: lab, module="first")
     async with app.run_test(size=size) as pilot:
         await until_text(pilot, "Page 6")
         await leave_page(app)
@@ -106,7 +106,7 @@ async def leave_page(app: App[Any]) -> None:
 async def test_what_is_left_of_a_module_comes_before_its_summary(journal: Journal, lab: Any) -> None:
     for number in range(1, 12):
         journal.visit("basics", f"page-{number}")
-    app = TutorApp(four_modules(), journal, lab, module="basics")
+    app = TutorApp(four_modules(), journal, lambda: lab, module="basics")
     async with app.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "11/12")
         await pilot.press("enter")
@@ -121,7 +121,7 @@ async def test_a_right_answer_is_felt_for_a_moment(
     journal: Journal, lab: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("NO_MOTION")
-    app = TutorApp(one_page(question("red"), question("blue")), journal, lab, module=MODULE)
+    app = TutorApp(one_page(question("red"), question("blue")), journal, lambda: lab, module=MODULE)
     async with app.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "Is it blue?")
         red, blue = app.screen.query(ActivityBox)
@@ -138,7 +138,7 @@ async def test_a_right_answer_is_felt_for_a_moment(
 
 
 async def test_without_motion_nothing_flashes(journal: Journal, lab: Any) -> None:
-    app = TutorApp(one_page(question("red")), journal, lab, module=MODULE)
+    app = TutorApp(one_page(question("red")), journal, lambda: lab, module=MODULE)
     async with app.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "Is it red?")
         await pilot.press("tab", "1", "enter")

@@ -27,7 +27,7 @@ SLOW = Wagon(id="wagon", watch=60)
 @pytest.fixture
 def opened(journal, lab, monkeypatch) -> Callable[[Course], TutorApp]:
     def make(course: Course) -> TutorApp:
-        return TutorApp(course, journal, lab, module=MODULE)
+        return TutorApp(course, journal, lambda: lab, module=MODULE)
 
     monkeypatch.delenv("NO_MOTION", raising=False)
     return make

@@ -19,7 +19,7 @@ async def test_a_note_is_saved_shown_and_written_into_the_notebook(
     journal: Journal, lab: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    app = TutorApp(one_page(question("red")), journal, lab, module=MODULE)
+    app = TutorApp(one_page(question("red")), journal, lambda: lab, module=MODULE)
     async with app.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "Is it red?")
         await pilot.press("N", *"halve q", "escape")
@@ -35,12 +35,12 @@ def written(folder: Path) -> list[Path]:
 
 
 async def test_a_note_survives_an_app_that_ends_while_it_is_written(journal: Journal, lab: Any) -> None:
-    app = TutorApp(one_page(), journal, lab, module=MODULE)
+    app = TutorApp(one_page(), journal, lambda: lab, module=MODULE)
     async with app.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "Read this.")
         await pilot.press("N", *"half", "enter", *"a thought")
         await until_text(pilot, "a thought")
     assert journal.page(MODULE, STEP).note == "half\na thought"
-    app = TutorApp(one_page(), journal, lab, module=MODULE)
+    app = TutorApp(one_page(), journal, lambda: lab, module=MODULE)
     async with app.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "a thought")

@@ -28,7 +28,7 @@ def first_line(app: App[Any]) -> str:
 @pytest.fixture
 def page(journal, lab, monkeypatch) -> Any:
     def make(*figures: Any, above: str) -> TutorApp:
-        return TutorApp(page_with(*figures, above=above), journal, lab, module=MODULE)
+        return TutorApp(page_with(*figures, above=above), journal, lambda: lab, module=MODULE)
 
     monkeypatch.delenv("NO_MOTION", raising=False)
     return make

@@ -28,7 +28,7 @@ def with_idea() -> Course:
 
 async def test_a_finished_page_shows_the_comments_of_the_teacher(journal: Journal, lab: Any) -> None:
     journal.comment(MODULE, STEP, TeacherComment("Red is a color.", "red", by="Dr. Who"))
-    app = TutorApp(one_page(question("red")), journal, lab, module=MODULE)
+    app = TutorApp(one_page(question("red")), journal, lambda: lab, module=MODULE)
     async with app.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "Is it red?")
         await pilot.press("tab", "1", "enter")
@@ -39,7 +39,7 @@ async def test_a_finished_page_shows_the_comments_of_the_teacher(journal: Journa
 
 
 async def test_a_finished_page_shows_its_idea_and_calculates(journal: Journal, lab: Any) -> None:
-    app = TutorApp(with_idea(), journal, lab, module=MODULE)
+    app = TutorApp(with_idea(), journal, lambda: lab, module=MODULE)
     async with app.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "Is it red?")
         await pilot.press("equals_sign")

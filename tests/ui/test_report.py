@@ -37,7 +37,7 @@ def lines_reported(journal: Journal) -> list[str]:
 
 
 async def test_a_report_holds_the_line_and_the_answer(journal: Journal, lab: Any, folder: Path) -> None:
-    app = TutorApp(one_page(question("red")), journal, lab, module=MODULE)
+    app = TutorApp(one_page(question("red")), journal, lambda: lab, module=MODULE)
     async with app.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "Is it red?")
         await pilot.press("tab", "2", "enter", "escape")
@@ -74,7 +74,7 @@ async def test_a_report_names_lesson_file_and_run(make_app, journal: Journal, fo
 
 
 async def test_a_closed_field_reports_nothing(journal: Journal, lab: Any, folder: Path) -> None:
-    app = TutorApp(one_page(), journal, lab, module=MODULE)
+    app = TutorApp(one_page(), journal, lambda: lab, module=MODULE)
     async with app.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "Read this.")
         await pilot.press("exclamation_mark", *keys("never mind"), "escape")

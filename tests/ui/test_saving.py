@@ -31,7 +31,7 @@ async def test_a_journal_that_is_held_keeps_nobody_waiting_and_has_all_later(
 ) -> None:
     monkeypatch.setattr("tcptutor.ui.app._LOOK_AGAIN", 0.2)
     journal, other = quick
-    app = TutorApp(course, journal, lab, module=STEP[0])
+    app = TutorApp(course, journal, lambda: lab, module=STEP[0])
     async with app.run_test(size=(120, 40)) as pilot:
         await until_text(pilot, "saved")
         other.execute("BEGIN IMMEDIATE")
@@ -58,7 +58,7 @@ async def test_a_run_whose_file_cannot_be_written_is_written_later(course, lab, 
     runs = journal.runs.folder
     runs.rmdir() if runs.is_dir() else None
     runs.write_text("a file where the folder should be")
-    app = TutorApp(course, journal, lab, module=STEP[0])
+    app = TutorApp(course, journal, lambda: lab, module=STEP[0])
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("right")
         await pilot.press("x", "y")
@@ -104,7 +104,7 @@ async def test_a_journal_that_opens_after_the_app_has_all_that_was_done_before(
     other.execute("BEGIN EXCLUSIVE")
     journal = start.open_journal()
     assert "nothing is saved so far: " in journal.notice
-    app = TutorApp(course, journal, lab, module=STEP[0])
+    app = TutorApp(course, journal, lambda: lab, module=STEP[0])
     async with app.run_test(size=(120, 40)) as pilot:
         await until_text(pilot, "NOT SAVED")
         await pilot.press("right")

@@ -54,7 +54,7 @@ async def test_students_of_a_course_see_different_orders(tmp_path: Path) -> None
     for student in ("Ann", "Ben", "Cem", "Dan"):
         journal = Journal.open(tmp_path / f"{student}.db")
         journal.enrol(student, "TCP-1")
-        orders.append(await shown(TutorApp(one_page(ONE), journal, FakeLab(), module=MODULE)))
+        orders.append(await shown(TutorApp(one_page(ONE), journal, lambda: FakeLab(), module=MODULE)))
         journal.close()
     assert len(set(map(tuple, orders))) > 1
 

@@ -175,7 +175,7 @@ class RecordedLab(ReplayBackend):
 async def test_without_a_lab_the_recorded_runs_are_played(tmp_path: Path, journal: Journal) -> None:
     shutil.copytree(SWEPT, tmp_path / "a-curve" / "window-and-link")
     predict(journal, "20 kB", 20_000, *STEP)
-    app = TutorApp(COURSE, journal, RecordedLab(tmp_path), module="a-curve")
+    app = TutorApp(COURSE, journal, lambda: RecordedLab(tmp_path), module="a-curve")
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: app.bench.state.environment is not None)
         await pilot.press("r")

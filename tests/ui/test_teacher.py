@@ -17,7 +17,7 @@ async def test_home_names_the_page_of_new_comments_until_it_is_opened(journal: J
     journal.visit(MODULE, STEP)
     journal.comment(MODULE, STEP, TeacherComment("Well reasoned.", by="Dr. Who"))
     journal.comment(MODULE, STEP, TeacherComment("Red is a color.", "red"))
-    app = TutorApp(one_page(question("red")), journal, lab)
+    app = TutorApp(one_page(question("red")), journal, lambda: lab)
     async with app.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "2 from your teacher: open 1.1")
         await pilot.press("enter")
@@ -33,7 +33,7 @@ async def test_home_names_the_page_of_new_comments_until_it_is_opened(journal: J
 
 
 async def test_a_page_without_comments_has_no_block_for_them(journal: Journal, lab: Any) -> None:
-    app = TutorApp(one_page(question("red")), journal, lab, module=MODULE)
+    app = TutorApp(one_page(question("red")), journal, lambda: lab, module=MODULE)
     async with app.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "Is it red?")
         assert "Your teacher" not in text(app)

@@ -12,11 +12,11 @@ import pytest
 from textual.color import Color
 from textual.theme import Theme
 
-from tcptutor.base import places
 from tcptutor.course.activity import text_id
 from tcptutor.course.page_record import Response
 from tcptutor.ui import themes
 from tcptutor.ui.app import TutorApp
+from tcptutor.ui.frame import SCREEN_STYLES, START_STYLES
 
 from .made import MODULE, STEP, one_page
 from .screen import keys, settled, text, until, until_text
@@ -83,10 +83,11 @@ def variables(theme: Theme) -> dict[str, str]:
 
 def text_rules() -> Iterator[tuple[str, str, str]]:
     """Yield each rule of our style sheet that sets a color: selector, color, and its own ground or "" for none."""
-    sheet = re.sub(r"/\*.*?\*/", "", (places.assets() / "ui" / "tutor.tcss").read_text(), flags=re.DOTALL)
+    styles = START_STYLES.read_text() + SCREEN_STYLES.read_text()
+    sheet = re.sub(r"/\*.*?\*/", "", styles, flags=re.DOTALL)
     for selector, body in re.findall(r"([^{}]+)\{([^{}]*)\}", sheet):
-        styles = dict(part.split(":", 1) for part in body.split(";") if ":" in part)
-        found = {name.strip(): value.strip() for name, value in styles.items()}
+        declared = dict(part.split(":", 1) for part in body.split(";") if ":" in part)
+        found = {name.strip(): value.strip() for name, value in declared.items()}
         is_text = not found.get("color", "%").endswith("%") and not any(each in selector for each in GRAPHICS)
         if is_text and ":ansi" not in selector:
             yield selector.strip(), found["color"], found.get("background", "")
@@ -113,7 +114,7 @@ def test_every_text_style_stands_out_from_every_ground(name: str) -> None:
 async def test_no_word_on_a_page_is_faint(name: str, journal: Any, lab: Any) -> None:
     journal.respond(MODULE, STEP, "red", Response((text_id("yes"),), True))
     journal.respond(MODULE, STEP, "blue", Response((text_id("no"),), False))
-    app = TutorApp(one_page(question("red"), question("blue")), journal, lab, module=MODULE)
+    app = TutorApp(one_page(question("red"), question("blue")), journal, lambda: lab, module=MODULE)
     async with app.run_test(size=(80, 24)) as pilot:
         app.choose_theme(name)
         await until_text(pilot, "✗ Not yet.")

@@ -42,7 +42,7 @@ def collect(journal: Journal, course: Course) -> HandInContents:
     """Collect the journal's events and runs for a course. Raises JournalError."""
     events = list(journal.events())
     line = timeline(events)
-    collector = _RunCollector(journal.runs.folder)
+    collector = _RunCollector(journal.run_folder)
     enrolment = line.enrolment
     identity = enrolment.identity if enrolment else ""
     identities = _identities(line)

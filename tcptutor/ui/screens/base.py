@@ -16,20 +16,22 @@ from tcptutor.base.glyphs import Glyphs
 from tcptutor.course.outline import Course, Module
 from tcptutor.journal import Journal
 from tcptutor.journal.saved import Drafts, Settings
-from tcptutor.run import Environment
-from tcptutor.spec import Experiment
 from tcptutor.ui import bindings, pages
-from tcptutor.ui.bench import Bench
 from tcptutor.ui.bindings import Entries, FooterKey
+from tcptutor.ui.lab_state import LabState
 from tcptutor.ui.lab_state import place as place_of
-from tcptutor.ui.live import Live
-from tcptutor.ui.messages import GoalsUpdated, ShellUpdated
 from tcptutor.ui.motion import MotionChoice
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 
 if TYPE_CHECKING:
     from tcptutor.course.glossary import Term
     from tcptutor.course.step import Step
+    from tcptutor.run import Environment
+    from tcptutor.spec import Experiment
+    from tcptutor.ui.bench import Bench
+    from tcptutor.ui.live import Live
+    from tcptutor.ui.messages import GoalsUpdated, ShellUpdated
+    from tcptutor.ui.widgets.home.facts import HomeFacts
 
 _T = TypeVar("_T")
 
@@ -58,7 +60,6 @@ class Tutor(Protocol):
 
     journal: Journal
     drafts: Drafts
-    bench: Bench
     motion: MotionChoice
     settings: Settings
     glyphs: Glyphs
@@ -73,6 +74,17 @@ class Tutor(Protocol):
     @property
     def is_saved(self) -> bool:
         """True if all of the student's work is on disk."""
+
+    @property
+    def bench(self) -> Bench:
+        """The lab, and its current run, sweep or session."""
+
+    @property
+    def has_bench(self) -> bool:
+        """False until something has needed the bench, after the first frame."""
+
+    def home_facts(self) -> HomeFacts:
+        """Return what the home screen shows of the student's work."""
 
     def choose_motion(self, on: bool) -> None:
         """Turn the motion of figures on or off."""
@@ -241,6 +253,10 @@ class TutorScreen(Screen[None]):
         if not isinstance(message, GoalsUpdated | ShellUpdated):
             self.show_lab()
 
+    def on_compose(self) -> None:
+        # Before there are widgets, which would all be styled twice.
+        self.fit(self.app.size.width >= WIDE, self.app.size.height >= TALL)
+
     def on_mount(self) -> None:
         self.show_lab()
 
@@ -270,6 +286,8 @@ class TutorScreen(Screen[None]):
         return False
 
     def _lab_line(self) -> str:
+        if not self.tutor.has_bench:
+            return LabState("starting").headline()
         bench = self.tutor.bench
         live, sweep = bench.live, bench.sweep
         if bench.session.stage == "starting":

@@ -16,20 +16,21 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from tcptutor.base.errors import JournalError
-from tcptutor.course import duration
 from tcptutor.course.outline import Module
 from tcptutor.course.paths import CoursePath
-from tcptutor.ui import bindings, pages
+from tcptutor.ui import bindings
 from tcptutor.ui.bindings import FooterKey, priority
+from tcptutor.ui.lab_state import LabState
 from tcptutor.ui.screens.base import TALL, WIDE, SavingScreen
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.home.about import entering_lines, objective_lines
+from tcptutor.ui.widgets.home.facts import HomeFacts, student_module
 from tcptutor.ui.widgets.home.last_run import LastRun
 from tcptutor.ui.widgets.home.modules import CARD_LINES, ModuleList, layout
 from tcptutor.ui.widgets.home.start import StartButton
 from tcptutor.ui.widgets.home.text import LABEL, labeled, name_of
 from tcptutor.ui.widgets.home.title import enrolment_text, title_lines
-from tcptutor.ui.widgets.home.work import due_lines, due_of_module, work_lines
+from tcptutor.ui.widgets.home.work import due_lines, due_of_module
 
 if TYPE_CHECKING:
     from tcptutor.review import ReviewCard, Reviews
@@ -66,6 +67,7 @@ class HomeScreen(SavingScreen):
     _reviews: Reviews | None = None
     """Questions to ask again; None until the visited modules are read."""
     _lab_text: Content | None = None
+    _facts: HomeFacts
     _drawn_size: tuple[int, int] | None = None
 
     def compose(self) -> ComposeResult:
@@ -114,6 +116,7 @@ class HomeScreen(SavingScreen):
         self._find_reviews()
 
     def goal_changed(self) -> None:
+        self._facts = self.tutor.home_facts()
         self._show_work()
 
     def enrolment_changed(self) -> None:
@@ -135,7 +138,7 @@ class HomeScreen(SavingScreen):
 
     def show_lab(self) -> None:
         super().show_lab()
-        machine = self.tutor.bench.machine
+        machine = self.tutor.bench.machine if self.tutor.has_bench else LabState("starting")
         why = f" {machine.reason}" if machine.stage == "none" else ""
         text = labeled("Lab", f"{machine.sentence}{why}", min(self.app.size.width - 6, 90))
         # Called for every event of a run: redraw only on change, or even a covered screen would lay itself
@@ -226,7 +229,7 @@ class HomeScreen(SavingScreen):
 
     @property
     def _path(self) -> CoursePath:
-        return self.tutor.journal.record.path
+        return self._facts.path
 
     @property
     def _modules(self) -> Sequence[Module]:
@@ -238,21 +241,19 @@ class HomeScreen(SavingScreen):
     @property
     def _here(self) -> Module | None:
         """The student's module, or the first; None in a course without modules."""
-        position = self.tutor.journal.position()
-        visited = next((each for each in self._modules if position and each.id == position[0]), None)
-        return visited or next(iter(self._modules), None)
+        return student_module(self._facts.position, self._modules)
 
     @property
     def _verb(self) -> str:
-        return "Begin" if self.tutor.journal.position() is None else "Continue"
+        return "Begin" if self._facts.position is None else "Continue"
 
     # Drawing
 
     def _show_all(self, highlighted: int | None = None) -> None:
         """Draw everything, with the cursor on the module of index `highlighted`."""
-        self._progress = self.tutor.journal.progress(self.tutor.course)
+        self._facts = self.tutor.home_facts()
         self._drawn_size = self.app.size
-        lines = title_lines(self.tutor.course, self._progress, self._path)
+        lines = title_lines(self.tutor.course.title, self._facts)
         self.query_one("#course", Static).update(Content("\n").join(lines))
         self._show_enrolment()
         self._show_start()
@@ -273,20 +274,19 @@ class HomeScreen(SavingScreen):
         button.display = module is not None
         if module is None:
             return
-        if self.tutor.journal.position() is None:
-            button.show("Begin", f"{module.number} {module.title}", "")
-            return
-        step = pages.resume(self.tutor.journal, module)
-        button.show("Continue", name_of(module, step), f"{duration.minutes(step)} min" if step else "")
+        if self._facts.position is None:
+            button.show("Begin", name_of(module, None), "")
+        else:
+            button.show("Continue", *self._facts.following)
 
     def _show_modules(self, highlighted: int | None) -> None:
         listing, here = self.query_one(ModuleList), self._here
         cards = self._has_columns
-        started = self.tutor.journal.position() is not None
+        started = self._facts.position is not None
         gap = self._gap_lines if cards else 0
         heads, *rows = layout(
             self._modules,
-            self._progress,
+            self._facts.progress,
             here.id if here and started else "",
             (self._list_share if cards else self._room) - _CURSOR_COLUMNS,
             self._path,
@@ -306,7 +306,7 @@ class HomeScreen(SavingScreen):
         line = self.query_one("#enrolment", Static)
         line.display = self.tutor.has_marks
         if self.tutor.has_marks:
-            line.update(enrolment_text(self.tutor.journal.record.enrolment, self.tutor.course.marks))
+            line.update(enrolment_text(self._facts.enrolment, self.tutor.course.marks))
 
     def _draw_sawtooth(self) -> None:
         # Not for the first frame: theory and drawing take a tenth of a second to import.
@@ -322,7 +322,7 @@ class HomeScreen(SavingScreen):
     def _show_about(self, module: Module | None) -> None:
         """Describe a module; without one, the course to a new student, or the student's module."""
         about = self.query_one("#about", Static)
-        if module is None and self.tutor.journal.position() is None:
+        if module is None and self._facts.position is None:
             about.update(Content.assemble(WELCOME, ("\nPress Enter to begin.", "bold")))
             return
         shown = module or self._here
@@ -331,7 +331,7 @@ class HomeScreen(SavingScreen):
             return
         lines = [Content.styled(f"{shown.number} {shown.title}", "bold")] if self._is_roomy else []
         if module is not None:
-            lines += entering_lines(self.tutor.journal, self._modules, self._progress, module)
+            lines += entering_lines(self.tutor.journal, self._modules, self._facts, module)
             lines += due_of_module(self._reviews, module)
         if self._is_roomy:
             lines += objective_lines(shown, self._text_columns)
@@ -385,8 +385,7 @@ class HomeScreen(SavingScreen):
         shown, other = (beside, below) if self._has_columns else (below, beside)
         shown.display, other.display = True, False
         width = self._work_columns
-        goal = self.tutor.settings.daily_minutes
-        lines = work_lines(self.tutor.journal, self._modules, self._progress, goal, width)
+        lines = [labeled(label, text, width) for label, text in self._facts.work]
         shown.update(Content("\n").join([*due_lines(self._reviews, width), *lines]))
 
     @property

@@ -54,7 +54,7 @@ class ComparisonList:
     async def _fill(self, listing: ChooseScreen, shown: Awaitable[None]) -> None:
         await shown
         tutor = self._screen.tutor
-        folder = tutor.journal.runs.folder
+        folder = tutor.journal.run_folder
         if folder is None:
             listing.say(_NO_RUNS)
             return

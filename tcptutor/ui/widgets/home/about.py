@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from textual.content import Content
 
 from tcptutor.course import duration
 from tcptutor.course.outline import Module
-from tcptutor.journal import Journal, Progress
+from tcptutor.journal import Journal
 from tcptutor.ui import pages
-from tcptutor.ui.pages import path_progress
+from tcptutor.ui.widgets.home.facts import HomeFacts
 from tcptutor.ui.widgets.home.text import count_pages, name_of
 from tcptutor.ui.widgets.page.text import hanging
 
 
 def entering_lines(
-    journal: Journal, modules: Sequence[Module], progress: Mapping[str, Progress], module: Module
+    journal: Journal, modules: Sequence[Module], facts: HomeFacts, module: Module
 ) -> Iterator[Content]:
     """Yield where Enter on a module leads, and the earlier modules to finish before a new one."""
     if journal.record.has_visited(module.id):
         step = pages.resume(journal, module)
-        is_complete = progress[module.id].done == progress[module.id].total
-        how = "reopens" if is_complete else "continues with"
+        all_pages = facts.progress[module.id]["everything"]
+        how = "reopens" if all_pages.done == all_pages.total else "continues with"
         yield Content.assemble(f"Enter {how} ", (name_of(module, step), "bold"))
         return
     size = ""
-    of = path_progress(module, progress[module.id], journal.record.path)
-    if of is not None and of.total:  # the pages are read
+    of = facts.progress[module.id].get(facts.path)
+    if of is not None and of.total and of.minutes_left is not None:
         size = f": {count_pages(of.total)}, about {duration.in_words(of.minutes_left)}"
     yield Content.assemble("Enter begins ", (name_of(module, None), "bold"), size)
     earlier = [
-        name_of(each, None)
-        for each in modules[: modules.index(module)]
-        if _is_unfinished(journal, each, progress[each.id])
+        name_of(each, None) for each in modules[: modules.index(module)] if _is_unfinished(facts, each)
     ]
     if earlier:
         names = " and ".join(filter(None, (", ".join(earlier[:-1]), earlier[-1])))
@@ -48,6 +46,7 @@ def objective_lines(module: Module, width: int) -> Iterator[Content]:
         yield from hanging(Content.styled("· ", "$text-muted"), objective, width)
 
 
-def _is_unfinished(journal: Journal, module: Module, progress: Progress) -> bool:
-    of = path_progress(module, progress, journal.record.path)
-    return bool(of.minutes_left) if of else progress.done < progress.total
+def _is_unfinished(facts: HomeFacts, module: Module) -> bool:
+    found = facts.progress[module.id]
+    of = found.get(facts.path, found["everything"])
+    return of.done < of.total if of.minutes_left is None else bool(of.minutes_left)

@@ -15,7 +15,7 @@ from tcptutor.base.causes import CAUSE_NAMES
 from tcptutor.course.outline import Course
 from tcptutor.course.page_record import PREDICT
 from tcptutor.journal import Journal
-from tcptutor.ui import background, pages
+from tcptutor.ui import pages
 from tcptutor.ui.widgets.home.text import LABEL, name_of
 
 _MOST_COLUMNS, _FEWEST_COLUMNS = 60, 16
@@ -60,11 +60,11 @@ class LastRun(Static):
     def load(self, journal: Journal, course: Course) -> None:
         """Load the student's last run and draw it, unless it is shown already."""
         runs = [run for run in journal.record.runs.values() if run.ended and run.file]
-        if not runs or journal.runs.folder is None:
+        if not runs or journal.run_folder is None:
             return
         last = runs[-1]
         target = pages.find_page(course, f"{last.module}/{last.step}")
-        file = journal.runs.folder / last.file
+        file = journal.run_folder / last.file
         if target is None or (self._finished is not None and self._finished.file == file):
             return
         prediction = journal.record.page(last.module, last.step).activity(PREDICT)
@@ -74,6 +74,8 @@ class LastRun(Static):
 
     async def _load(self, place: str, module: str, step: str, file: Path, factor: float | None) -> None:
         """Read the run in `file` of a page; `factor` is how far the page's prediction was off."""
+        from tcptutor.ui import background  # noqa: PLC0415  # not for the first frame
+
         run = await background.first_readable([str(file)])
         if run is None or not run.complete:
             return

@@ -13,8 +13,7 @@ from textual.widgets import OptionList
 from tcptutor.course import duration
 from tcptutor.course.outline import Module
 from tcptutor.course.paths import PATHS, CoursePath
-from tcptutor.journal import Progress
-from tcptutor.ui.pages import path_progress
+from tcptutor.ui.pages import PathProgress
 
 HEADS: dict[CoursePath, str] = {"essential": "essentials", "everything": "everything"}
 _LEAST_BAR, _MOST_BAR = 6, 40
@@ -75,7 +74,7 @@ def bar(done: int, total: int, width: int, *, is_plain: bool = False) -> tuple[s
 
 def layout(
     modules: Sequence[Module],
-    progress: Mapping[str, Progress],
+    progress: Mapping[str, Mapping[CoursePath, PathProgress]],
     here: str,
     width: int,
     path: CoursePath,
@@ -87,14 +86,14 @@ def layout(
 
     Args:
         modules: The modules.
-        progress: Progress by module.
+        progress: Progress by module and path.
         here: Id of the student's module, which gets a mark; empty for none.
         width: Columns.
         path: The student's path, which stands out.
         cards: Return three lines per module instead of one, and an empty line of heads.
         is_plain: Draw bars in characters that every font has.
     """
-    cells = {each.id: {of: _cells(each, progress[each.id], of) for of in PATHS} for each in modules}
+    cells = {each.id: {of: _cells(progress[each.id].get(of)) for of in PATHS} for each in modules}
     if cards:
         return [
             Content(""),
@@ -172,15 +171,12 @@ def _drawn(cells: PathCells, width: int, is_own: bool, is_plain: bool) -> Conten
     return Content.assemble((done, filled), (left, "$border"))
 
 
-def _cells(module: Module, progress: Progress, path: CoursePath) -> PathCells:
-    of = path_progress(module, progress, path)
-    if of is None:
-        if path != "everything":
-            return PathCells(0, 0, "", "")
-        return PathCells(progress.done, progress.total, f"{progress.done}/{progress.total}", "")
-    if not of.total:
+def _cells(of: PathProgress | None) -> PathCells:
+    if of is None or not of.total:
         return PathCells(0, 0, "", "")
-    left = duration.in_words(of.minutes_left) if of.minutes_left else "done"
+    left = (
+        duration.in_words(of.minutes_left) if of.minutes_left else "" if of.minutes_left is None else "done"
+    )
     return PathCells(of.done, of.total, f"{of.done}/{of.total}", left)
 
 

@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from textual.content import Content
 
 from tcptutor.course import duration
 from tcptutor.course.marks import MarkScheme
-from tcptutor.course.outline import Course
 from tcptutor.course.page_record import moment
-from tcptutor.course.paths import PATHS, CoursePath
-from tcptutor.journal import Progress
+from tcptutor.course.paths import PATHS
 from tcptutor.journal.fold import Enrolment
-from tcptutor.ui.pages import PathProgress, path_progress
+from tcptutor.ui.widgets.home.facts import HomeFacts
 from tcptutor.ui.widgets.home.modules import HEADS
 from tcptutor.ui.widgets.home.text import count_pages
 
 
-def title_lines(course: Course, progress: Mapping[str, Progress], own: CoursePath) -> Iterator[Content]:
-    """Yield the title, and both paths with progress and time left; the student's `own` path stands out."""
-    yield Content.styled(course.title, "bold")
+def title_lines(title: str, facts: HomeFacts) -> Iterator[Content]:
+    """Yield the title, and both paths with progress and time left; the student's own path stands out."""
+    yield Content.styled(title, "bold")
     for path in PATHS:
-        found = [path_progress(module, progress[module.id], path) for module in course.modules]
-        sums = _sum([each for each in found if each is not None])
-        if None in found or not sums.total:
-            continue
-        done = f"{sums.done} of {count_pages(sums.total)}" if sums.done else count_pages(sums.total)
-        left = f", {duration.in_words(sums.minutes_left)}{' left' if sums.done else ''}"
-        line = f"{HEADS[path].capitalize():<11} {done}{left if sums.minutes_left else ''}"
-        if path == own:
+        found = [each[path] for each in facts.progress.values() if path in each]
+        times = [each.minutes_left for each in found if each.minutes_left is not None]
+        if len(times) < len(facts.progress) or not any(each.total for each in found):
+            continue  # some pages are not read yet, or no page is on the path
+        finished, pages = sum(each.done for each in found), count_pages(sum(each.total for each in found))
+        done = f"{finished} of {pages}" if finished else pages
+        left = f", {duration.in_words(sum(times))}{' left' if finished else ''}"
+        line = f"{HEADS[path].capitalize():<11} {done}{left if any(times) else ''}"
+        if path == facts.path:
             yield Content.styled(f"▸ {line}", "bold")
         else:
             yield Content.styled(f"  {line}", "$text-muted")
@@ -45,11 +44,3 @@ def enrolment_text(enrolment: Enrolment | None, marks: MarkScheme) -> Content:
     if marks.path == "essential":
         parts.append("essentials count")
     return Content.assemble(f"{' · '.join(parts)} · ", ("M", "bold"), " marks")
-
-
-def _sum(parts: Sequence[PathProgress]) -> PathProgress:
-    return PathProgress(
-        sum(each.done for each in parts),
-        sum(each.total for each in parts),
-        sum(each.minutes_left for each in parts),
-    )

@@ -45,36 +45,32 @@ def due_of_module(reviews: Reviews | None, module: Module) -> Iterator[Content]:
         yield Content(f"{len(due)} question{' is' if len(due) == 1 else 's are'} due for review")
 
 
-def work_lines(
-    journal: Journal,
-    modules: Sequence[Module],
-    progress: Mapping[str, Progress],
-    daily_minutes: int,
-    width: int,
-) -> Iterator[Content]:
-    """Yield a labeled text, wrapped to `width` columns, for each fact about the student's work."""
+def work_facts(
+    journal: Journal, modules: Sequence[Module], progress: Mapping[str, Progress], daily_minutes: int
+) -> Iterator[tuple[str, str]]:
+    """Yield label and text of each fact about the student's work."""
     if text := _new_comments(journal.record, modules):
-        yield labeled("Comments", text, width)
+        yield "Comments", text
     today = journal.record.today
     is_today = today.day == date.today()
     if text := _time_spent(journal.record, today if is_today else DayRecord(), daily_minutes):
-        yield labeled("Today", text, width)
+        yield "Today", text
     accuracy = []
     if is_today and today.predictions:
         accuracy.append(f"{today.close} of {today.predictions} within 10 % today")
     if (found := journal.calibration()) is not None:
         accuracy.append(f"{found.predictions} so far, {ratios.off_by(found.factor)} in the median")
     if accuracy:
-        yield labeled("Predictions", "; ".join(accuracy), width)
+        yield "Predictions", "; ".join(accuracy)
     if unfinished := [*_unfinished_pages(journal, modules, progress)]:
-        yield labeled("Unfinished", _enumerate(unfinished), width)
+        yield "Unfinished", _enumerate(unfinished)
     if counts := journal.sureness_counts():
         stated = [
             f"{word} {counts[key].right} of {counts[key].total}"
             for key, word in reversed(words.SURENESS.items())
             if key in counts
         ]
-        yield labeled("First tries", f"right when {', '.join(stated)}", width)
+        yield "First tries", f"right when {', '.join(stated)}"
 
 
 def _time_spent(record: JournalRecord, today: DayRecord, goal: int) -> str:
