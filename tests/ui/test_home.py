@@ -13,9 +13,10 @@ from tcptutor.base import places
 from tcptutor.course import OpenedCourse, loader, personal
 from tcptutor.course import load as load_course
 from tcptutor.course.page_record import PREDICT
+from tcptutor.course.paths import PATHS, CoursePath
 from tcptutor.journal import Journal
-from tcptutor.journal.fold import Progress
 from tcptutor.run import load
+from tcptutor.ui.pages import PathProgress
 from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.home.modules import bar, layout
 from tcptutor.ui.widgets.home.pictures import throughput
@@ -281,10 +282,13 @@ async def test_a_hostile_page_is_told_of_in_printable_characters_wherever_the_ap
 @pytest.mark.parametrize("done", [0, 1, 14, 27, 28])
 def test_a_module_of_many_pages_has_one_line_however_far_it_is(width: int, done: int) -> None:
     modules = load_course(places.lessons()).modules
-    progress = {each.id: Progress(tuple(at < done for at in range(len(each.step_ids)))) for each in modules}
+    progress: dict[str, dict[CoursePath, PathProgress]] = {
+        each.id: dict.fromkeys(PATHS, PathProgress(min(done, len(each.step_ids)), len(each.step_ids), 95))
+        for each in modules
+    }
     _, *rows = layout(modules, progress, modules[0].id, width, "everything")
     for module, row in zip(modules, rows, strict=True):
-        line, of = row.plain, progress[module.id]
+        line, of = row.plain, progress[module.id]["everything"]
         assert len(line) <= width
         assert f" {of.done}/{of.total} " in line
 

@@ -20,6 +20,7 @@ from tcptutor.ui import bindings, pages
 from tcptutor.ui.bindings import Entries, FooterKey
 from tcptutor.ui.lab_state import LabState
 from tcptutor.ui.lab_state import place as place_of
+from tcptutor.ui.messages import GoalsUpdated, ShellUpdated
 from tcptutor.ui.motion import MotionChoice
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from tcptutor.spec import Experiment
     from tcptutor.ui.bench import Bench
     from tcptutor.ui.live import Live
-    from tcptutor.ui.messages import GoalsUpdated, ShellUpdated
     from tcptutor.ui.widgets.home.facts import HomeFacts
 
 _T = TypeVar("_T")
