@@ -24,7 +24,7 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
@@ -143,7 +143,11 @@ def read_decisions(path: Path) -> tuple[Decision, ...]:
     """Read a file of decisions. Raises ContentError for any other file, in one line."""
     absolute = path.absolute()
     file = LessonFile(absolute, absolute.parent)
-    found = file.read(_DecisionFile).decision
+    tables = file.tables(file.text())
+    for table in tables["decision"] if isinstance(tables.get("decision"), list) else ():
+        if isinstance(table, dict) and isinstance(time := table.get("deadline"), datetime):
+            table["deadline"] = time.isoformat()  # a time of TOML, without quotes
+    found = file.convert_table(tables, _DecisionFile).decision
     for number, each in enumerate(found, 1):
         if wrong := each.contradiction():
             key, reason = wrong
