@@ -46,7 +46,7 @@ def remarks(hand_in: HandIn, line: Timeline, ownership: Ownership, scheme: MarkS
 
 
 def _second_record(doubts: RecordDoubts) -> Iterator[Remark]:
-    if doubts.lost:
+    if doubts.lost > 0:
         lost = "1 answer or hint is" if doubts.lost == 1 else f"{doubts.lost} answers and hints are"
         yield decide(
             f"{lost} missing that the student's computer has on record: a copy of the journal was put back, or there is"
