@@ -6,6 +6,7 @@ import asyncio
 import gc
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,7 +60,10 @@ def run_app(
     # Full collections while modules are imported would take a tenth of the time to the first frame,
     # after which the app enables them.
     gc.disable()
-    journal, facts = open_journal(opened.course, with_facts=module is None)
+    if module is None:
+        journal, facts = _open_journal(partial(_copied_facts, opened.course))
+    else:
+        journal, facts = open_journal(), None
     try:
         with app_is_open():
             code = asyncio.run(
@@ -73,28 +77,35 @@ def run_app(
     return code
 
 
-def open_journal(course: Course, *, with_facts: bool) -> tuple[Journal, HomeFacts | None]:
-    """Open the student's journal, or an in-memory journal that retries opening the file.
+def open_journal() -> Journal:
+    """Open the student's journal, or an in-memory journal that retries opening the file."""
+    return _open_journal(lambda _: None)[0]
 
-    Returns:
-        The journal, and the facts of the home screen if a true copy spares reading the journal before the first frame.
-    """
+
+def _open_journal(facts_of: Callable[[Journal], HomeFacts | None]) -> tuple[Journal, HomeFacts | None]:
+    """Return the journal and its facts; the journal is read already if there are none."""
     from tcptutor.base import places  # noqa: PLC0415
     from tcptutor.journal import Journal  # noqa: PLC0415
-    from tcptutor.journal.saved import Settings  # noqa: PLC0415
-    from tcptutor.ui.widgets.home.facts import HomeCopy  # noqa: PLC0415
 
     path = places.state() / "journal.db"
     try:
         journal = Journal.open(path, patience=_PATIENCE, read=False)
-        if with_facts:
-            facts = HomeCopy(journal, course).load(Settings(path.parent).daily_minutes)
-            if facts is not None:
-                return journal, facts
-        journal.read()
+        facts = facts_of(journal)
+        if facts is None:
+            journal.read()
     except JournalError as error:
-        journal = Journal.in_memory_until(path, f"nothing is saved so far: {error}", patience=_PATIENCE)
-    return journal, None
+        problem = f"nothing is saved so far: {error}"
+        return Journal.in_memory_until(path, problem, patience=_PATIENCE), None
+    return journal, facts
+
+
+def _copied_facts(course: Course, journal: Journal) -> HomeFacts | None:
+    """Return the facts of the home screen if a true copy spares reading the journal before the first frame."""
+    from tcptutor.journal.saved import Settings  # noqa: PLC0415
+    from tcptutor.ui.widgets.home.facts import HomeCopy  # noqa: PLC0415
+
+    folder = journal.run_folder
+    return HomeCopy(journal, course).load(Settings(folder.parent if folder else None).daily_minutes)
 
 
 async def _run(

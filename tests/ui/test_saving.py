@@ -82,7 +82,7 @@ def test_what_could_not_be_saved_is_said_at_the_end(monkeypatch, tmp_path: Path)
         return 0
 
     monkeypatch.setattr(start, "_run", left)
-    monkeypatch.setattr(start, "open_journal", lambda: journal)
+    monkeypatch.setattr(start, "_open_journal", lambda _: (journal, None))
     monkeypatch.setattr("tcptutor.ui.shutdown.signals.catch", lambda: None)
     with pytest.raises(TutorError, match=r"^some of your work could not be saved: .* in use by another"):
         start.run_app()
