@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -296,3 +297,38 @@ def test_the_class_report_names_who_is_missing(course: Path, handed: Path) -> No
     assert "2 without a hand-in" in hidden and "s2" not in hidden
     found = json.loads(tcptutor(*words[:-1], "--json").stdout)
     assert found["missing"] == ["s2", "s3"]
+
+
+def test_the_whole_way_from_enrolling_to_an_appeal(course: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As typed: two students enrol, work in the app, and submit; the teacher grades, decides, and grades again."""
+    lessons, hand_ins = course / "lessons", course / "hand-ins"
+    for name, typed in (("ada", "ada"), ("bob@example.edu", "bob@exampel.edu")):
+        monkeypatch.setenv("XDG_DATA_HOME", str(course / f"data of {name}"))
+        assert tcptutor("enrol", KEY.code, typed, "--course", lessons).returncode == 0
+        (journal,) = (course / f"data of {name}").rglob("journal.db")
+        with student(typed, journal.parent) as one:
+            half(one)
+        done = tcptutor("submit", "--course", lessons, "-o", hand_ins / f"{name}.tcphandin")
+        assert done.returncode == 0, done.stderr
+    listed = ("--roster", course / "roster.csv", "--exceptions", course / "x.toml")
+    (course / "x.toml").write_text("")
+    out, err = _grade(course, hand_ins, *listed, "--sheets", course / "sheets")
+    assert "bob@exampel.edu is not on the roster; bob@example.edu is, and has no hand-in" in err
+    # The sheet names the mark that ada appeals against.
+    place = "small/asked/which"
+    assert place in (course / "sheets" / "ada.sheet.html").read_text()
+    _decide(course, "ada", place, "--marks", "2")
+    _decide(course, "bob@exampel.edu", "--same-as", "bob@example.edu")
+    out, err = _grade(course, hand_ins, *listed, "--format", "moodle")
+    rows = {row["ID number"]: row["A course that grades"] for row in csv.DictReader(out.splitlines())}
+    assert rows == {"s1": "15.79", "s2": "5.26", "s3": ""}
+    assert err.splitlines() == ["tcptutor: no hand-in of 1 of 3 students: s3"]
+    _grade(course, hand_ins, *listed, "--sheets", course / "sheets", "--replace")
+    assert "The lab's network was down (AB)" in unescape((course / "sheets" / "ada.sheet.html").read_text())
+    report = tcptutor("class", hand_ins, "--course", lessons, "--key", KEY.code, *listed, "--json")
+    found = json.loads(report.stdout)
+    assert [(row["student"], row["total"]) for row in found["students"]] == [
+        ("ada", 3),
+        ("bob@example.edu", 1),
+    ]
+    assert found["missing"] == ["s3"]
