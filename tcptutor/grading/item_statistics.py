@@ -73,6 +73,8 @@ class QuestionRow(msgspec.Struct, frozen=True, kw_only=True):
     """Number of students."""
     right_first: int
     """Number of students with a right first answer."""
+    difficulty: float = 0.0
+    """Share of students with a right first answer."""
     answers: tuple[AnswerCount, ...] = ()
     """The choices in the order of the lesson; otherwise the right answer, then the wrong ones by frequency."""
     sure_wrong: int = 0
@@ -85,11 +87,6 @@ class QuestionRow(msgspec.Struct, frozen=True, kw_only=True):
     """Time to the first answer; None where it is unknown."""
     discrimination: Correlation | None = None
     """Correlation of a right first answer with the share of all other marks; None where it is unknown."""
-
-    @property
-    def difficulty(self) -> float:
-        """Return the share of students with a right first answer."""
-        return self.right_first / self.answered if self.answered else 0.0
 
     @property
     def wrong(self) -> tuple[AnswerCount, ...]:
@@ -130,6 +127,7 @@ def _row(
         (sums[id(grade)][0] - mark.marks) / ((sums[id(grade)][1] - mark.of) or 1.0)
         for grade, mark in answered
     ]
+    right_first = sum(bool(each.correct) for each in first)
     times = [mark.seconds for _, mark in answered if mark.seconds is not None]
     return QuestionRow(
         module=module,
@@ -138,7 +136,8 @@ def _row(
         kind=question.kind,
         prompt=without_links(question.prompt),
         answered=len(first),
-        right_first=sum(bool(each.correct) for each in first),
+        right_first=right_first,
+        difficulty=right_first / len(first) if first else 0.0,
         answers=tuple(_answer_counts(question, first)),
         sure_wrong=sum(each.sureness == "sure" and not each.correct for each in first),
         with_hints=sum(mark.hints > 0 for _, mark in answered),

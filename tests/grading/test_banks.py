@@ -760,7 +760,7 @@ def test_without_matplotlib_toursare_no_charts(monkeypatch: pytest.MonkeyPatch) 
             ["broken-labs/it-connects", "--format", "gift"],
             f"no question on broken-labs/it-connects can be exported (1 question {BY_HAND}): choose another page",
         ),
-        (["--format", "gift", "--course", "/no/such"], "does not exist"),
+        (["--format", "gift", "--course", "/no/such"], "no course /no/such"),
         (["--format", "gift", "-o", "/"], "is a folder"),
         (["--format", "gift", "-o", "/dev/null"], "is a device or a pipe"),
     ],

@@ -343,6 +343,9 @@ def test_the_command_prints_writes_and_counts_what_it_could_not_read(folder: Pat
     assert "x.tcphandin is not a hand-in" in told.stderr
     document = json.loads(tcptutor(*_class(str(folder), "--json")).stdout)
     assert [row["student"] for row in document["students"]] == list(NAMES)
+    which = document["questions"][0]
+    assert which["difficulty"] == 0.7
+    assert which["discrimination"]["low"] < which["discrimination"]["r"] < which["discrimination"]["high"]
     marks, page = tmp_path / "marks.csv", tmp_path / "class.html"
     wrote = tcptutor(*_class(str(folder), "--csv", str(marks), "--html", str(page)))
     assert wrote.stdout.splitlines() == [f"wrote {marks}", f"wrote {page}"]
