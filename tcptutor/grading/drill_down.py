@@ -1,4 +1,4 @@
-"""A student's hand-in as tables: the pages, and the answers and runs of a page."""
+"""Hand-ins as tables: a student's pages, the answers and runs of a page, and the students of a page or question."""
 
 from __future__ import annotations
 
@@ -48,9 +48,12 @@ class ClassDetails(NamedTuple):
             prompts={(row.module, row.page, row.activity): row.prompt for row in survey.questions},
         )
 
+    def without_grounds(self) -> ClassDetails:
+        """Return the class without the teacher's words on marks, which may name the student."""
+        return self._replace(grades={number: _without_grounds(each) for number, each in self.grades.items()})
 
-def without_grounds(grade: Grade) -> Grade:
-    """Return the grade without the teacher's words on its marks, which may name the student."""
+
+def _without_grounds(grade: Grade) -> Grade:
     marks = (
         replace(mark, decision="", reason="the teacher decided on the mark") if mark.decision else mark
         for mark in grade.marks
@@ -207,3 +210,46 @@ def _given(answer: GivenAnswer) -> str:
     at = moment(answer.at)
     when = f"{at.astimezone():%Y-%m-%d %H:%M:%S}" if at and at.year > 1 else answer.at
     return f"{sign}{text}{why} ({sureness}{when})"
+
+
+def numbers_on(details: ClassDetails, place: Place) -> list[int]:
+    """Return the rows' numbers of the students whose hand-ins count the page."""
+    return [number for number, grade in details.grades.items() if place in pages_of(grade)]
+
+
+def students_view(details: ClassDetails, place: Place, activity: str, names: Mapping[int, str]) -> TableView:
+    """Return what each student did on a page, or in one of its activities; its rows are those of `numbers_on`.
+
+    Args:
+        details: The class.
+        place: Module and page.
+        activity: Id of the activity; empty for the whole page.
+        names: What each student is called, by the number of the row.
+    """
+    marks = {
+        number: [mark for mark in pages_of(details.grades[number])[place] if activity in ("", mark.activity)]
+        for number in numbers_on(details, place)
+    }
+    return TableView(
+        "students-of-question" if activity else "students-of-page",
+        "Students",
+        ("", "student", "marks", "answer", "tries", "hints", "time", "what happened"),
+        (False, False, True, False, True, True, True, False),
+        tuple(_of_student(names[number], found, activity) for number, found in marks.items()),
+        tuple(
+            tuple(
+                _answer_details(found[0], details.prompts) if activity and found else map(_mark_line, found)
+            )
+            for found in marks.values()
+        ),
+    )
+
+
+def _of_student(name: str, marks: Sequence[ActivityMark], activity: str) -> tuple[str, ...]:
+    if activity and marks:
+        sign, _, *cells = _answer(marks[0])
+        return (sign, name, *cells)
+    counted = [mark for mark in marks if mark.counts]
+    reached, of = sum(mark.marks for mark in counted), sum(mark.of for mark in counted)
+    sign = SIGNS[_page_outcome(marks)] if marks else ""
+    return (sign, name, f"{reached:.3g} of {of:.3g}", "", "", "", "", _what_happened(marks))

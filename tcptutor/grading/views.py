@@ -167,8 +167,13 @@ def _page(row: PageRow, place: _Place) -> tuple[str, ...]:
     return (place(row), f"{row.done} of {row.students}", percent(row.mean), bar(row.mean))
 
 
+def hardest_first(found: Survey) -> list[QuestionRow]:
+    """Return the answered questions, the hardest first."""
+    return sorted((row for row in found.questions if row.answered), key=lambda row: row.difficulty)
+
+
 def _questions(found: Survey, place: _Place) -> TableView:
-    rows = sorted((row for row in found.questions if row.answered), key=lambda row: row.difficulty)
+    rows = hardest_first(found)
     notes = tuple(
         f"{place(row)} {row.activity} does not separate strong students from weak ones:"
         f" r = {_interval(row.discrimination)}"

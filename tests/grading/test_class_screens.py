@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from tcptutor.grading.batch import GradingBasis
-from tcptutor.grading.drill_down import ClassDetails, pages_view, without_grounds
+from tcptutor.grading.drill_down import ClassDetails, pages_view
 from tcptutor.grading.survey import survey
 from tcptutor.grading.views import histogram_lines, marks_in_tenths
 from tcptutor.ui.frame import ClassApp
@@ -141,8 +141,26 @@ def test_an_anonymous_class_has_no_words_of_the_teacher(app: ClassApp) -> None:
     assert app._details is not None
     grade = app._details.grades[1]
     decided = replace(grade, marks=tuple(replace(mark, decision="ada was ill (T.)") for mark in grade.marks))
-    assert "ada was ill" in repr(pages_view(decided))
-    assert "ada was ill" not in repr(pages_view(without_grounds(decided)))
+    details = app._details._replace(grades={1: decided})
+    assert "ada was ill" in repr(pages_view(details.grades[1]))
+    assert "ada was ill" not in repr(pages_view(details.without_grounds().grades[1]))
+
+
+async def test_enter_on_a_page_or_question_lists_what_each_student_did(app: ClassApp) -> None:
+    async with app.run_test(size=(120, 36)) as pilot:
+        await until_text(pilot, "cleo")
+        await pilot.press("2", "down", "enter")
+        await until_text(pilot, "not done")
+        assert [word for word in text(app).split() if word in ("ada", "bob", "cleo")] == [
+            "ada",
+            "bob",
+            "cleo",
+        ]
+        await pilot.press("escape", "3", "enter")
+        await until_text(pilot, "right after 1 wrong, with a hint")
+        await pilot.press("slash", "h", "i", "n", "t", "enter", "enter")
+        await until(pilot, lambda: isinstance(app.screen, PageScreen))
+        await until_text(pilot, "bob · small/asked")
 
 
 def test_cells_are_sorted_by_what_they_say() -> None:

@@ -1,9 +1,9 @@
-"""A student of a class: the pages, then the answers and runs of a page, then a run from the hand-in."""
+"""Below a class: the pages of a student, or the students of a page; then answers and runs, and a run's chart."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -14,13 +14,15 @@ from tcptutor.base.errors import TutorError
 from tcptutor.grading.drill_down import (
     ClassDetails,
     answers_view,
+    numbers_on,
     pages_of,
     pages_view,
     rows_of,
-    without_grounds,
+    students_view,
 )
 from tcptutor.grading.evidence.hand_in import open_hand_in
 from tcptutor.grading.grade import ActivityMark
+from tcptutor.grading.survey import Place
 from tcptutor.grading.views import TableView
 from tcptutor.run import Run
 from tcptutor.ui import background
@@ -43,12 +45,11 @@ class StudentScreen(TableScreen):
 
     FOOTER: ClassVar[tuple[tuple[str, str], ...]] = _FOOTER
 
-    def __init__(self, details: ClassDetails, number: int, name: str, *, anonymous: bool) -> None:
+    def __init__(self, details: ClassDetails, number: int, name: str) -> None:
         """Show the student with that row number, under a name or number."""
         super().__init__()
         self._details, self._number, self._student = details, number, name
-        grade = details.grades[number]
-        self._grade = without_grounds(grade) if anonymous else grade
+        self._grade = details.grades[number]
         self._view = pages_view(self._grade)
 
     @property
@@ -69,6 +70,41 @@ class StudentScreen(TableScreen):
     def open_row(self, row: int) -> None:
         _, marks = list(pages_of(self._grade).items())[row]
         self.app.push_screen(PageScreen(self._details, self._number, self._student, marks))
+
+
+class StudentsScreen(TableScreen):
+    """What each student did on a page, or in a question; Esc returns to the class."""
+
+    FOOTER: ClassVar[tuple[tuple[str, str], ...]] = _FOOTER
+
+    def __init__(
+        self, details: ClassDetails, place: Place, activity: str, title: str, names: Mapping[int, str]
+    ) -> None:
+        """Show the page, or its activity if that isn't empty, under a title."""
+        super().__init__()
+        self._details, self._place, self._heading, self._names = details, place, title, names
+        self._numbers = numbers_on(details, place)
+        self._view = students_view(details, place, activity, names)
+
+    @property
+    def view(self) -> TableView:
+        return self._view
+
+    def on_mount(self) -> None:
+        self.query_one(TopBar).show_place(f"the class · {'/'.join(self._place)}", self._place[1])
+
+    def show_lab(self) -> None:
+        """Show the number of students in place of the lab."""
+        for bar in self.query(TopBar):
+            bar.show_lab(f"{len(self._numbers)} hand-ins")
+
+    def head(self) -> Content:
+        return Content.styled(self._heading, "bold")
+
+    def open_row(self, row: int) -> None:
+        number = self._numbers[row]
+        marks = pages_of(self._details.grades[number])[self._place]
+        self.app.push_screen(PageScreen(self._details, number, self._names[number], marks))
 
 
 class PageScreen(TableScreen):

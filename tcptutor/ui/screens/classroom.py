@@ -10,13 +10,15 @@ from textual.widgets import Static
 
 from tcptutor.grading.drill_down import ClassDetails
 from tcptutor.grading.survey import Survey, anonymize
-from tcptutor.grading.views import TableView, histogram_lines, table_views
-from tcptutor.ui.screens.class_student import StudentScreen
+from tcptutor.grading.views import TableView, hardest_first, histogram_lines, table_views
+from tcptutor.ui.screens.class_student import StudentScreen, StudentsScreen
 from tcptutor.ui.screens.table_screen import TableScreen
 from tcptutor.ui.widgets.bars import TopBar
 
 _BAR_LINES, _TALL_BAR_LINES = 3, 6
 _NARROWEST = 60
+_OPENED = ("students", "pages", "questions")
+"""Tables whose rows Enter opens."""
 
 
 class ClassScreen(TableScreen):
@@ -73,7 +75,7 @@ class ClassScreen(TableScreen):
 
     @property
     def can_open(self) -> bool:
-        return self._details is not None and self.view.id == "students"
+        return self._details is not None and self.view.id in _OPENED
 
     def on_mount(self) -> None:
         self.query_one(TopBar).show_place(f"the class · {self._survey.title}")
@@ -120,12 +122,22 @@ class ClassScreen(TableScreen):
             )
 
     def open_row(self, row: int) -> None:
-        student = self._survey.students[row]
-        if self._details is not None and student.number in self._details.grades:
-            name = self._visible_survey.students[row].name
-            self.app.push_screen(
-                StudentScreen(self._details, student.number, name, anonymous=self._anonymous)
-            )
+        if self._details is None:
+            return
+        details = self._details.without_grounds() if self._anonymous else self._details
+        names = {each.number: each.name for each in self._visible_survey.students}
+        if self.view.id == "students":
+            number = self._survey.students[row].number
+            if number in details.grades:
+                self.app.push_screen(StudentScreen(details, number, names[number]))
+        elif self.view.id == "pages":
+            page = self._survey.pages[row]
+            self.app.push_screen(StudentsScreen(details, (page.module, page.page), "", page.title, names))
+        else:
+            asked = hardest_first(self._survey)[row]
+            prompt = " ".join(asked.prompt.split())
+            place = asked.module, asked.page
+            self.app.push_screen(StudentsScreen(details, place, asked.activity, prompt, names))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "histogram" and self.view.id != "students":
