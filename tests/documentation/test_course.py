@@ -8,7 +8,7 @@ import click
 import pytest
 
 from tcptutor.base import places
-from tcptutor.commands import main
+from tcptutor.commands.main import main
 
 FOLDER = places.assets() / "documentation"
 
