@@ -72,6 +72,7 @@ def run(count: int) -> int:
     stopped = run_until_signal(make(missing, cache)) if missing else None
     if stopped is not None:
         print(f"stopped: {stopped}")
+        return stopped.exit_code
     return max([_mark(student, cache) for student in students])
 
 
