@@ -21,14 +21,15 @@ from tcptutor.course.paths import CoursePath
 from tcptutor.ui import bindings
 from tcptutor.ui.bindings import FooterKey, priority
 from tcptutor.ui.lab_state import LabState
-from tcptutor.ui.screens.base import TALL, WIDE, SavingScreen
+from tcptutor.ui.screens.base import WIDE, SavingScreen
+from tcptutor.ui.screens.home_room import HomeRoom
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.home.about import entering_lines, objective_lines
 from tcptutor.ui.widgets.home.facts import HomeFacts, student_module
 from tcptutor.ui.widgets.home.last_run import LastRun
-from tcptutor.ui.widgets.home.modules import CARD_LINES, ModuleList, layout
+from tcptutor.ui.widgets.home.modules import ModuleList, layout
 from tcptutor.ui.widgets.home.start import StartButton
-from tcptutor.ui.widgets.home.text import LABEL, labeled, name_of
+from tcptutor.ui.widgets.home.text import labeled, name_of
 from tcptutor.ui.widgets.home.title import enrolment_text, title_lines
 from tcptutor.ui.widgets.home.work import due_lines, due_of_module
 
@@ -158,10 +159,7 @@ class HomeScreen(SavingScreen):
 
     def _squeeze(self) -> None:
         """Hide the last run where the objectives need its lines."""
-        height = self.app.size.height
-        self.query_one(LastRun).is_squeezed = self._has_columns and (
-            height < _LEAST_FOR_RUN or (self._in_list and height < _HIGH)
-        )
+        self.query_one(LastRun).is_squeezed = not self._room.has_last_run(self._in_list)
 
     @on(StartButton.Left)
     def _enter_list(self, event: StartButton.Left) -> None:
@@ -265,9 +263,10 @@ class HomeScreen(SavingScreen):
 
     def _place_parts(self) -> None:
         # In columns, not per cent: Textual takes the height of the texts from their share of the share.
-        listing = self._list_share if self._has_columns else None
+        room = self._room
+        listing = room.list_columns if room.has_columns else None
         self.query_one("#listing").styles.width = listing
-        self.query_one("#aside").styles.width = None if listing is None else self._room - listing
+        self.query_one("#aside").styles.width = None if listing is None else room.columns - listing
 
     def _show_start(self) -> None:
         button, module = self.query_one(StartButton), self._here
@@ -281,16 +280,17 @@ class HomeScreen(SavingScreen):
 
     def _show_modules(self, highlighted: int | None) -> None:
         listing, here = self.query_one(ModuleList), self._here
-        cards = self._has_columns
+        room, problems = self._room, len(self._problem_lines)
         started = self._facts.position is not None
-        gap = self._gap_lines if cards else 0
+        others = self.tutor.has_marks + problems + bool(problems)
+        gap = room.gap_lines(len(self._modules), others) if room.has_columns else 0
         heads, *rows = layout(
             self._modules,
             self._facts.progress,
             here.id if here and started else "",
-            (self._list_share if cards else self._room) - _CURSOR_COLUMNS,
+            room.row_columns,
             self._path,
-            cards=cards,
+            cards=room.has_columns,
             is_plain=self.tutor.glyphs != "all",
         )
         self.query_one("#heads", Static).update(heads)
@@ -329,62 +329,27 @@ class HomeScreen(SavingScreen):
         if shown is None:
             about.update("")
             return
-        lines = [Content.styled(f"{shown.number} {shown.title}", "bold")] if self._is_roomy else []
+        lines = [Content.styled(f"{shown.number} {shown.title}", "bold")] if self._room.is_tall else []
         if module is not None:
             lines += entering_lines(self.tutor.journal, self._modules, self._facts, module)
             lines += due_of_module(self._reviews, module)
-        if self._is_roomy:
-            lines += objective_lines(shown, self._text_columns)
+        if self._room.is_tall:
+            lines += objective_lines(shown, self._room.text_columns)
         about.update(Content("\n").join(lines))
 
     @property
-    def _is_roomy(self) -> bool:
-        return self.app.size.height >= TALL
-
-    @property
-    def _has_columns(self) -> bool:
-        """True if the facts are next to the modules."""
-        return self._is_roomy and self.app.size.width >= WIDE
-
-    @property
-    def _gap_lines(self) -> int:
-        """Blank lines between the cards of modules, which take the height that is left."""
-        problems = self._problem_lines
-        others = _LINES_BESIDES_CARDS + self.tutor.has_marks + len(problems) + bool(problems)
-        free = self.app.size.height - others - CARD_LINES * len(self._modules)
-        return max(1, min(free // max(1, len(self._modules) - 1), _MOST_GAP_LINES))
-
-    @property
-    def _room(self) -> int:
-        """Columns between the margins."""
-        return min(self.app.size.width, _MOST_COLUMNS) - 6
-
-    @property
-    def _list_share(self) -> int:
-        """Columns of the modules if the facts are next to them."""
-        return self._room * _LIST_SHARE // 100
-
-    @property
-    def _text_columns(self) -> int:
-        """Columns of a line of facts."""
-        return min(self._room * (100 - _LIST_SHARE) // 100 - 4 if self._has_columns else self._room, 90)
+    def _room(self) -> HomeRoom:
+        return HomeRoom(*self.app.size)
 
     # The student's work
-
-    @property
-    def _work_columns(self) -> int:
-        """Columns next to the button, or of a line of facts."""
-        if not self._has_columns:
-            return self._text_columns
-        button = cell_len(self.query_one(StartButton).text) + 6
-        return max(self._room - min(button, self._room * 60 // 100) - 5, LABEL + 10)
 
     def _show_work(self) -> None:
         """Show the student's work next to the button, or where there is no room, below the modules."""
         beside, below = self.query(".work").results(Static)
-        shown, other = (beside, below) if self._has_columns else (below, beside)
+        room = self._room
+        shown, other = (beside, below) if room.has_columns else (below, beside)
         shown.display, other.display = True, False
-        width = self._work_columns
+        width = room.work_columns(cell_len(self.query_one(StartButton).text))
         lines = [labeled(label, text, width) for label, text in self._facts.work]
         shown.update(Content("\n").join([*due_lines(self._reviews, width), *lines]))
 
@@ -421,19 +386,3 @@ class HomeScreen(SavingScreen):
 
 _MOST_PROBLEMS = 3
 """Problems to list: damaged files and pages."""
-
-
-_LEAST_FOR_RUN = 36
-"""Lines of a screen that shows the last run below the objectives of the student's module."""
-_HIGH = 44
-"""Lines of a screen that shows a module's objectives and the last run at the same time."""
-_LINES_BESIDES_CARDS = 13
-"""Lines of header, title, button, lab and footer, with the gaps between them."""
-_MOST_GAP_LINES = 5
-"""Blank lines between two modules at most."""
-_MOST_COLUMNS = 156
-"""Columns of the screen's contents at most: wider lines are hard to read."""
-_CURSOR_COLUMNS = 2
-"""Columns of a row that its cursor takes."""
-_LIST_SHARE = 60
-"""Percentage of the columns for the modules next to the facts about them."""
