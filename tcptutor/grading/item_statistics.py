@@ -6,6 +6,7 @@ A question counts once, whatever numbers each student had. A wrong number is kno
 from __future__ import annotations
 
 import math
+import re
 import statistics
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from typing import TypeAlias
 import msgspec
 
 from tcptutor.course.activities.choice import ChoiceQuestion
+from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activity import Question
 from tcptutor.course.outline import Course
 from tcptutor.course.page_references import without_links
@@ -30,6 +32,9 @@ _TWO_SIGMA = 1.96
 """Standard deviations that contain 95 % of a normal distribution."""
 _MAX_CORRELATION = 1 - 1e-9
 _DIGITS = 4
+_PLACEHOLDER = re.compile(r"\{[^{}]*\}")
+_OPEN = "…"
+"""In place of a student's own number."""
 _MOST_WRONG = 3
 """Wrong answers that are reported per question in words."""
 
@@ -134,11 +139,11 @@ def _row(
         page=page,
         activity=question.id,
         kind=question.kind,
-        prompt=without_links(question.prompt),
+        prompt=_PLACEHOLDER.sub(_OPEN, without_links(question.prompt)),
         answered=len(first),
         right_first=right_first,
         difficulty=right_first / len(first) if first else 0.0,
-        answers=tuple(_answer_counts(question, first)),
+        answers=tuple(answer_counts(question, first)),
         sure_wrong=sum(each.sureness == "sure" and not each.correct for each in first),
         with_hints=sum(mark.hints > 0 for _, mark in answered),
         mean_hints=statistics.fmean(mark.hints for _, mark in answered) if answered else 0.0,
@@ -147,7 +152,8 @@ def _row(
     )
 
 
-def _answer_counts(question: Question, first: Sequence[GivenAnswer]) -> Iterator[AnswerCount]:
+def answer_counts(question: Question, first: Sequence[GivenAnswer]) -> Iterator[AnswerCount]:
+    """Count first answers by choice, or by the misconception of a wrong number."""
     if isinstance(question, ChoiceQuestion):
         for id, choice in zip(question.entry_ids, question.choices, strict=True):
             yield AnswerCount(
@@ -159,9 +165,25 @@ def _answer_counts(question: Question, first: Sequence[GivenAnswer]) -> Iterator
         return
     if right := sum(bool(each.correct) for each in first):
         yield AnswerCount(text="", right=True, feedback="", students=right)
-    wrong = Counter(("" if each.drawn else each.text, each.feedback) for each in first if not each.correct)
+    wrong = Counter(
+        ("", _misconception(question, each.feedback)) if each.drawn else (each.text, each.feedback)
+        for each in first
+        if not each.correct
+    )
     for (text, feedback), students in wrong.most_common():
         yield AnswerCount(text=text, right=False, feedback=feedback, students=students)
+
+
+def _misconception(question: Question, feedback: str) -> str:
+    """Return the feedback as the lesson has it, with the numbers of each student left open."""
+    if not isinstance(question, Numeric):
+        return feedback
+    shown = " ".join(feedback.split())
+    for template in (*(each.feedback for each in question.mistakes), question.feedback):
+        parts = _PLACEHOLDER.split(" ".join(without_links(template).split()))
+        if found := re.fullmatch(f"(.*?){'.+?'.join(map(re.escape, parts))}", shown):
+            return f"{found[1]}{_OPEN.join(parts)}"
+    return feedback
 
 
 def _correlation(one: Sequence[float], other: Sequence[float]) -> Correlation | None:

@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from tcptutor.course import load
+from tcptutor.course.activities.numeric import KnownMistake, Numeric
 from tcptutor.grading import batch
 from tcptutor.grading.batch import GradingBasis
 from tcptutor.grading.class_page import class_page
 from tcptutor.grading.evidence.keys import new_key
-from tcptutor.grading.item_statistics import Correlation, QuestionRow
+from tcptutor.grading.grade import GivenAnswer
+from tcptutor.grading.item_statistics import Correlation, QuestionRow, answer_counts
 from tcptutor.grading.survey import Survey, anonymize, survey
 from tcptutor.grading.views import bar, ratio_bars, table_views
 from tcptutor.ui.frame import ClassApp
@@ -436,3 +438,21 @@ def test_the_marks_of_a_class_are_drawn_in_the_terminal_or_on_paper(folder: Path
     picture = tmp_path / "marks.svg"
     assert f"{picture}\n" == tcptutor(*_class(str(folder), "--plot", str(picture))).stdout
     assert ">students<" in picture.read_text()
+
+
+def test_a_misconception_is_one_whatever_numbers_each_student_had() -> None:
+    question = Numeric(
+        id="q",
+        prompt="A segment takes {time}. What is the rate?",
+        answer="11584 / time",
+        unit="rate",
+        feedback="One segment per {time}.",
+        mistakes=(KnownMistake(value="1448 / time", feedback="That is {answer} in bytes."),),
+        draw={"time": ("1 ms", "2 ms")},
+    )
+    given = [
+        GivenAnswer(at="", text="1", correct=False, feedback=feedback, drawn=True)
+        for feedback in ("One segment per 1 ms.", "One segment per 2 ms.", "That is 12 Mbit/s in bytes.")
+    ]
+    counts = [(each.feedback, each.students) for each in answer_counts(question, given)]
+    assert counts == [("One segment per ….", 2), ("That is … in bytes.", 1)]
