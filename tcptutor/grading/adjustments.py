@@ -130,7 +130,8 @@ def _adjusted(
     for each in decisions.of(grade.student, graded.file):
         grade = replace(grade, decisions=(*grade.decisions, each))
         if each.kind == "same_as":
-            grade = replace(grade, student=each.same_as)
+            enrolled_as = grade.enrolled_as or grade.student
+            grade = replace(grade, student=each.same_as, enrolled_as=enrolled_as)
         elif each.kind == "accept" and not each.page:
             if each.file in ("", graded.file):
                 grade = replace(grade, refused="")

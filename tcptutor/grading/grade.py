@@ -123,6 +123,8 @@ class Grade(msgspec.Struct, frozen=True, kw_only=True):
 
     student: str
     """The student's name in the course; empty without an enrolment."""
+    enrolled_as: str = ""
+    """The name that personal numbers are drawn by, where the teacher decided on another one."""
     course: str
     title: str
     made: str

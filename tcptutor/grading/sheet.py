@@ -202,7 +202,8 @@ def _module(sheet: Sheet, marks: Sequence[ActivityMark]) -> Iterator[str]:
 
 
 def _activities(sheet: Sheet, module: str, page: str) -> dict[str, Activity]:
-    identity = personal.identity(sheet.grade.course, sheet.grade.student) if sheet.grade.course else ""
+    name = sheet.grade.enrolled_as or sheet.grade.student
+    identity = personal.identity(sheet.grade.course, name) if sheet.grade.course else ""
     return {
         activity.id: activity
         for each in sheet.course.modules

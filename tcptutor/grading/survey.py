@@ -180,7 +180,12 @@ def anonymize_files(graded: Sequence[GradedFile], survey: Survey) -> list[Graded
         grade = by_file[row.file]
         remarks = _without_names(grade.remarks)
         hidden.append(
-            GradedFile("", replace(grade, student=_number_name(row.number), remarks=remarks, decisions=()))
+            GradedFile(
+                "",
+                replace(
+                    grade, student=_number_name(row.number), remarks=remarks, decisions=(), enrolled_as=""
+                ),
+            )
         )
     return hidden + [GradedFile("", None, _NO_GRADE) for _ in survey.problems]
 
