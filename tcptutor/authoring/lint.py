@@ -53,7 +53,7 @@ from tcptutor.course.lesson_file import (
 )
 from tcptutor.course.outline import Course, Module, read_course
 from tcptutor.course.paths import PRETEST
-from tcptutor.course.published import damaged, implausible, unresolved
+from tcptutor.course.published import damaged, implausible, is_of_document, unresolved
 from tcptutor.course.step import Step
 from tcptutor.spec import Experiment
 
@@ -78,11 +78,13 @@ def lint(folder: Path | None = None) -> list[str]:
         for ran in (step.experiment or step.sweep, step.shell, step.challenge)
         if ran
     }
+    # An unreadable page may use any experiment.
+    is_whole = all(len(step_files(folders[each.id])) == len(each.steps) for each in course.modules)
     for module in course.modules:
         problems += _module(module, folders[module.id], root, catalogue)
         if reason := opening_problem(module, course):
             problems.append(str(LessonFile(folders[module.id] / "module.toml", root).problem(reason)))
-        problems += _experiments(module, used, folders[module.id], root)
+        problems += _experiments(module, used if is_whole else None, folders[module.id], root)
     files = _files(course, folders)
     problems += _references(course, files, root)
     for module_id, page, key, reason in example_problems(course):
@@ -100,10 +102,12 @@ def _speaker(file: LessonFile) -> Say:
 
 def _module(module: Module, folder: Path, root: Path, catalogue: Catalogue) -> Iterator[str]:
     say = _speaker(LessonFile(folder / "module.toml", root))
-    for key in ("title", "objectives", "sources", "steps"):
+    files = step_files(folder)
+    for key in ("title", "objectives", *(["sources"] if _is_shipped(root) else [])):
         if not getattr(module, key):
             yield say("is empty", key)
-    files = step_files(folder)
+    if not files:
+        yield say("is empty: name a page like 01-first-page.md", "steps")
     for path in sorted(set(folder.glob("*.md")) - {*files, folder / PRETEST_FILE}):
         yield _speaker(LessonFile(path, root))("is ignored: name a step like 02-one-lossy-flow.md")
     if reason := module_choice_problem(module):
@@ -158,26 +162,33 @@ def _drawn(step: Step, before: Sequence[Step], say: Say) -> Iterator[str]:
         )
 
 
-def _experiments(module: Module, used: set[str], folder: Path, root: Path) -> Iterator[str]:
+def _is_shipped(root: Path) -> bool:
+    """Return whether the course is ours, which names the source of everything."""
+    return root.resolve() == places.shipped_lessons().resolve()
+
+
+def _experiments(module: Module, used: set[str] | None, folder: Path, root: Path) -> Iterator[str]:
+    """Check the experiments of a module; `used` is unknown if a page cannot be read."""
     say = _speaker(LessonFile(folder / "module.toml", root))
     for name, experiment in module.experiments.items():
         short = name.partition("/")[2]
-        yield from _experiment(experiment, _speaker(LessonFile(folder / f"experiments/{short}.toml", root)))
-        if name not in used and short not in module.extra_experiments:
+        of_file = _speaker(LessonFile(folder / f"experiments/{short}.toml", root))
+        yield from _experiment(experiment, of_file, needs_source=_is_shipped(root))
+        if used is not None and name not in used and short not in module.extra_experiments:
             yield say(f"no step uses the experiment {short!r}: use it, or list it here", "extra_experiments")
     for short in module.extra_experiments:
-        if f"{module.id}/{short}" not in module.experiments:
+        if not (folder / f"experiments/{short}.toml").exists():
             yield say(f"no experiment {short!r}", "extra_experiments")
 
 
-def _experiment(experiment: Experiment, say: Say) -> Iterator[str]:
+def _experiment(experiment: Experiment, say: Say, *, needs_source: bool) -> Iterator[str]:
     if not experiment.title.strip():
         yield say("is empty", "title")
-    if not experiment.sources:
+    if not experiment.sources and needs_source:
         yield say("is empty: name the published result it corresponds to", "sources")
     for source in experiment.sources:
         reason = unresolved(source)
-        if reason:
+        if reason and (needs_source or is_of_document(source)):
             yield say(reason, "sources")
 
 

@@ -204,7 +204,8 @@ def _experiment(catalog: course.Course, experiment: spec.Experiment) -> _Descrip
 
 
 def _paragraphs(title: str, texts: Iterable[str]) -> list[str]:
-    return [f"  {title}", *(line for text in texts for line in _folded(text, 4))]
+    lines = [line for text in texts for line in _folded(text, 4)]
+    return [f"  {title}", *lines] if lines else []
 
 
 def _described(module: course.Module) -> dict[str, Any]:

@@ -190,7 +190,7 @@ class ModuleFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     title: str
     objectives: tuple[str, ...]
-    sources: tuple[str, ...]
+    sources: tuple[str, ...] = ()
     extra_experiments: tuple[str, ...] = ()
 
 

@@ -156,6 +156,11 @@ def documents() -> dict[str, frozenset[str]]:
     }
 
 
+def is_of_document(source: str) -> bool:
+    """Return whether `source` names a document of assets/published, and not one of the author's own."""
+    return source.partition(":")[0].strip() in documents()
+
+
 def unresolved(source: str) -> str:
     """Return why `source`, "document" or "document: result", cannot be resolved, or an empty string."""
     document, _, result = (part.strip() for part in source.partition(":"))

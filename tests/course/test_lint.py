@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import msgspec
@@ -12,6 +13,7 @@ from tcptutor.authoring.lint import lint
 from tcptutor.course import read_course
 from tcptutor.course.activities.read_off import ReadOff
 from tcptutor.spec import Experiment, Flows
+from tests.grading.evidence.student import LESSONS as SMALL
 
 from .conftest import EXPERIMENT, MODULE, STEP, Edit, module_of, only, page
 
@@ -134,7 +136,6 @@ CASES = {
         'id = "neighbour"\npage = "up-to-the-kne"',
         "question neighbour: page: no page 'up-to-the-kne': did you mean up-to-the-knee?",
     ),
-    "no published source": (EXPERIMENT, '"hacker_parallel_sockets"', '"nobody"', "no document 'nobody'"),
     "no such result": (EXPERIMENT, "eight streams, 1 %", "nine streams, 1 %", "has no result 'nine"),
     "no title": (
         f"{MODULE}/module.toml",
@@ -184,6 +185,29 @@ def test_an_experiment_that_no_page_uses_must_be_listed(lessons: Path, edit: Edi
     edit(f"{MODULE}/module.toml", "extra_experiments = [", 'extra_experiments = [\n    "spare",')
     assert [line for line in lint(lessons) if "spare" in line] == []
     assert "spare" in module_of(read_course(lessons)[0]).extra_experiments
+
+
+def test_a_page_that_cannot_be_read_is_reported_alone(tmp_path: Path) -> None:
+    root = Path(shutil.copytree(SMALL, tmp_path / "small"))
+    before = {line for line in lint(root) if not line.startswith("small/01-small/0")}
+    broken = sorted(root.glob("01-small/*.md"))
+    for file in broken:
+        text = file.read_text(encoding="utf-8")
+        file.write_text(text.replace("title = ", "title = [", 1), encoding="utf-8")
+    found = lint(root)
+    assert len(found) == len(broken) + len(before)
+    assert all("not valid TOML" in line for line in found if line not in before)
+
+
+@pytest.mark.parametrize("sources", ["", 'sources = ["own measurements, spring 2026"]'])
+def test_an_experiment_of_one_s_own_needs_no_published_document(tmp_path: Path, sources: str) -> None:
+    root = Path(shutil.copytree(SMALL, tmp_path / "small"))
+    experiment = root / "01-small/experiments/lossy.toml"
+    text = experiment.read_text(encoding="utf-8")
+    experiment.write_text(text.replace('sources = ["hacker_parallel_sockets"]', sources), encoding="utf-8")
+    assert not [line for line in lint(root) if "sources" in line]
+    experiment.write_text(text.replace('sockets"]', 'sockets: none"]'), encoding="utf-8")
+    assert [line for line in lint(root) if "sources: hacker_parallel_sockets has no result" in line]
 
 
 def test_unused_files_are_reported(lessons: Path) -> None:
