@@ -82,7 +82,7 @@ def curve_of(sweep: SweepActivity, runs: Iterable[Run]) -> MeasuredCurve | None:
     measured: list[list[float]] = [[] for _ in sweep.values]
     for run in runs:
         at = axis_index(sweep, run.experiment)
-        figure = page_cell(sweep, at, run).figure if at is not None else None
+        figure = measures.measured(sweep.measure, run) if at is not None else None
         if at is not None and figure is not None:
             measured[at].append(figure)
     kept = [at for at, figures in enumerate(measured) if figures]

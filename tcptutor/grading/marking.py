@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
+from tcptutor.analysis import total_throughput
 from tcptutor.base.errors import UsageError
 from tcptutor.course import personal
 from tcptutor.course.activities.challenge import ChallengeActivity
@@ -17,7 +19,7 @@ from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.activity import Activity, EntryRemoved, MarkContext, Question
 from tcptutor.course.experiments import same_settings
 from tcptutor.course.marks import MarkScheme
-from tcptutor.course.measures import MeasuredCurve
+from tcptutor.course.measures import MeasuredCurve, measured
 from tcptutor.course.outline import Course, Module
 from tcptutor.course.page_record import moment
 from tcptutor.course.page_sweep import curve_of
@@ -332,12 +334,14 @@ class _PageMarker:
         timed = self._page.run_after(first.serial)
         if timed is None or predict.about_curve or self._distrust(timed, ()):
             return None
-        try:
-            return predict.mark(
-                first.response.answer, MarkContext(run=self._checks.check(timed).run)
-            ).measured
-        except UsageError:
-            return None
+        with suppress(UsageError):
+            run = self._checks.check(timed).run
+            if run is None or predict.mark(first.response.answer).value is None:
+                return None
+            # A throughput counts UDP too.
+            is_rate = predict.measure == "throughput"
+            return (total_throughput(run) if is_rate else measured(predict.measure, run)) or None
+        return None
 
     def _mark_question(self, question: Question) -> _Finding:
         knew = self._page.order.knew

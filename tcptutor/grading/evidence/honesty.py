@@ -25,6 +25,8 @@ from tcptutor.grading.evidence.timeline import PageTimeline, TimedResponse, Time
 from tcptutor.run import Run, Sample
 from tcptutor.spec import Experiment
 
+_MOST_KEPT = 12
+"""Checked runs in memory."""
 LAB_BACKENDS = frozenset({"host", "guest"})
 """Backends of a student's own runs; all others are recordings and imports."""
 _WINDOWS = 3
@@ -69,8 +71,8 @@ class RunChecks:
         found = self._latest.get(timed.id)
         if found is None:
             found = self._checked(timed)
-            # A page needs few runs: keep four, so that memory stays bounded.
-            self._latest = {**dict(list(self._latest.items())[-3:]), timed.id: found}
+            # A page needs its runs several times, up to those of a sweep; memory stays bounded.
+            self._latest = {**dict(list(self._latest.items())[1 - _MOST_KEPT :]), timed.id: found}
         return found
 
     def session_run(self, timed: TimedRun) -> Run | None:
