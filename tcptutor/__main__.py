@@ -18,7 +18,7 @@ def main() -> None:
         from tcptutor.commands.app import open_alone  # noqa: PLC0415
 
         open_alone()
-    from tcptutor.commands.main import main as commands  # noqa: PLC0415
+    from tcptutor.commands.command_line import main as commands  # noqa: PLC0415
 
     commands()
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from tcptutor.commands.main import main
+from tcptutor.commands.command_line import main
 from tests import patience
 
 COMMAND = [sys.executable, "-m", "tcptutor"]

@@ -1,1 +1,1 @@
-"""Implementations of the commands, a file each; `main` has the command line."""
+"""Implementations of the commands, a file each; `command_line` has their declarations."""

@@ -37,7 +37,7 @@ WITH_EXAMPLES = f"""
 from pathlib import Path
 from tcptutor.base import places
 places.lessons = lambda: Path({str(EXAMPLES)!r})
-from tcptutor.commands.main import main
+from tcptutor.commands.command_line import main
 main(prog_name="tcptutor")
 """
 """The command line over the examples in place of the course."""

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tcptutor import theory
-from tcptutor.commands.main import main
+from tcptutor.commands.command_line import main
 from tcptutor.theory.catalogue import MODELS
 from tests.each import each
 

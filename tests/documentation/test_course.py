@@ -8,7 +8,7 @@ import click
 import pytest
 
 from tcptutor.base import places
-from tcptutor.commands.main import main
+from tcptutor.commands.command_line import main
 
 FOLDER = places.assets() / "documentation"
 

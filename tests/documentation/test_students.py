@@ -7,7 +7,7 @@ import re
 import click
 
 from tcptutor.base import places
-from tcptutor.commands.main import main
+from tcptutor.commands.command_line import main
 from tcptutor.course.marks import MarkScheme
 from tcptutor.course.rules import activity_rule
 

@@ -19,7 +19,7 @@ from packaging.requirements import Requirement
 
 from tcptutor.backends import programs
 from tcptutor.base import places
-from tcptutor.commands.main import main
+from tcptutor.commands.command_line import main
 from tcptutor.course import experiments
 from tcptutor.fleet import cluster
 from tcptutor.install import packages

@@ -36,7 +36,7 @@ def test_everything_is_there_when_opened_again(path: Path) -> None:
     assert locked is not None
     assert (locked.answer, locked.value) == ("70 Mbit/s", 70e6)
     assert locked.at
-    assert answers(again, "m", "s") == [("q1", (0, 2), False), ("q2", "3 s", True)]
+    assert answers(again, "m", "s") == [("q1", ("0", "2"), False), ("q2", "3 s", True)]
     assert {id: activity.hints for id, activity in page.activities.items() if activity.hints} == {"q1": 2}
     assert again.position() == ("m", "s")
     first.close()

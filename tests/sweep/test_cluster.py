@@ -172,7 +172,7 @@ def test_a_scheduler_without_workers(impatient: None, mark: str, tmp_path: Path)
 
 
 def test_without_dask_one_line_says_what_to_install(tmp_path: Path) -> None:
-    code = "import sys; sys.modules['distributed'] = None; from tcptutor.commands.main import main; main()"
+    code = "import sys; sys.modules['distributed'] = None; from tcptutor.commands.command_line import main; main()"
     arguments = [
         "sweep",
         NAME,
