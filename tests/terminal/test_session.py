@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tcptutor.course import load
+from tcptutor.course.activities.choice import SingleChoice
 from tcptutor.course.page_record import Response
 from tcptutor.journal import Journal
 from tests.cli.command import TCPTUTOR
@@ -33,7 +35,7 @@ def session(mark: str, without_state: Path, monkeypatch: pytest.MonkeyPatch) -> 
         then.setattr("tcptutor.journal.journal._now", lambda: ago)
         journal = Journal.open(without_state / "tcptutor" / "journal.db")
         journal.visit(MODULE, EARLIER)
-        journal.respond(MODULE, EARLIER, "recall-queue", Response(("?",), False, sureness="sure"))
+        journal.respond(MODULE, EARLIER, "recall-queue", Response((_wrong_choice(),), False, sureness="sure"))
         journal.close()
     home = without_state.parent / "home"
     home.mkdir()
@@ -41,6 +43,14 @@ def session(mark: str, without_state: Path, monkeypatch: pytest.MonkeyPatch) -> 
     one = Session(home)
     yield one
     one.tutor.close()
+
+
+def _wrong_choice() -> str:
+    """Id of a wrong choice of the question that is reviewed."""
+    steps = [step for module in load().modules for step in module.steps if step.id == EARLIER]
+    (asked,) = [each for each in steps[0].activities if each.id == "recall-queue"]
+    assert isinstance(asked, SingleChoice)
+    return next(id for id, choice in zip(asked.entry_ids, asked.choices, strict=True) if not choice.correct)
 
 
 class Session:
