@@ -9,7 +9,7 @@ from tcptutor.analysis.compared.difference import Judgement, ModelComparison
 from tcptutor.analysis.compared.episodes import FlowVerdict, Second
 from tcptutor.analysis.compared.feedback import Mistake, feedback_text, known_mistakes, prediction_feedback
 from tcptutor.analysis.compared.insight import Insight, LimitedTime, Loss, insight
-from tcptutor.analysis.compared.report import Report, document, report
+from tcptutor.analysis.compared.report import Report, RunFigures, document, report, run_figures
 from tcptutor.analysis.compared.verdict import FairnessSecond, Verdict, explain
 from tcptutor.analysis.compared.what_if import FigureChanged, SettingChanged, SharedHistory, WhatIf, what_if
 from tcptutor.analysis.expected.expect import (
@@ -83,6 +83,7 @@ __all__ = [
     "Prediction",
     "Report",
     "RoundTrip",
+    "RunFigures",
     "Second",
     "SenderEvent",
     "SenderResponse",
@@ -116,6 +117,7 @@ __all__ = [
     "rate_doubt",
     "report",
     "round_trips",
+    "run_figures",
     "sender_reason",
     "sender_response",
     "sequence_of_acks",

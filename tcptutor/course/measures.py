@@ -13,7 +13,7 @@ from tcptutor.run import Run, sum_or_none
 from tcptutor.spec import Experiment
 
 if TYPE_CHECKING:
-    from tcptutor.analysis import Report
+    from tcptutor.analysis import Report, RunFigures
 
 
 MeasureName = Literal["throughput", "rtt", "loss-rate", "jain", "cov", "share1", "udp-loss"]
@@ -25,7 +25,7 @@ class Measure(NamedTuple):
     kind: Literal["rate", "time", "ratio", "number"]
     label: str
     """Title over the chart."""
-    compute: Callable[[Report], float | None]
+    compute: Callable[[Report | RunFigures], float | None]
     """Value in base units; None if the run lacks it."""
     is_cost: bool = False
     """True if lower is better, so that the knee is where it starts to rise."""
@@ -45,15 +45,15 @@ class Measure(NamedTuple):
         return units.write(float(f"{value:.3g}"), self.kind)
 
 
-def _rtt(report: Report) -> float | None:
+def _rtt(report: Report | RunFigures) -> float | None:
     return fmean(found) if (found := [flow.mean_rtt_s for flow in report.flows if flow.mean_rtt_s]) else None
 
 
-def _cov(report: Report) -> float | None:
+def _cov(report: Report | RunFigures) -> float | None:
     return fmean(found) if (found := [flow.cov for flow in report.flows if flow.cov is not None]) else None
 
 
-def _udp_loss(report: Report) -> float | None:
+def _udp_loss(report: Report | RunFigures) -> float | None:
     sent = sum_or_none(flow.datagrams for flow in report.udp)
     lost = sum_or_none(flow.lost for flow in report.udp)
     return lost / sent if sent and lost is not None else None
@@ -87,16 +87,9 @@ MEASURES: dict[MeasureName, Measure] = {
 
 def measured(name: MeasureName, run: Run) -> float | None:
     """Return the quantity of `run` in base units, or None if the run lacks it."""
-    from tcptutor.analysis import measure, report  # noqa: PLC0415  # the course loads without the analysis
+    from tcptutor.analysis import run_figures  # noqa: PLC0415  # the course loads without the analysis
 
-    if name in ("throughput", "loss-rate"):
-        # The report has the same number, but takes ten times as long.
-        found = measure(run)
-        if not found.flows:
-            return None
-        return found.throughput if name == "throughput" else found.loss_rate
-    result = report(run)
-    return None if result.is_empty else MEASURES[name].compute(result)
+    return MEASURES[name].compute(run_figures(run))
 
 
 def expected(name: MeasureName, experiment: Experiment) -> float | None:
