@@ -126,7 +126,9 @@ class PageScreen(TableScreen):
 
     def on_mount(self) -> None:
         first = self._marks[0]
-        self.query_one(TopBar).show_place(f"{self._student} · {first.module}/{first.page}", first.page)
+        self.query_one(TopBar).show_place(
+            f"{self._student} · {first.module}/{first.page}", f"{self._student} · {first.page}"
+        )
         self.run_worker(self._read_runs())
 
     def show_lab(self) -> None:
