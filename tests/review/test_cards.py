@@ -138,9 +138,9 @@ def test_practice_asks_the_weakest_first_and_each_once() -> None:
         b"\x00 no event",
         b'{"kind":"reviewed","at":"%s","module":"m","step":"page","activity":"which"}' % at(3).encode(),
         b'{"kind":"reviewed","at":"yesterday","module":"m","step":"page","activity":"which",'
-        b'"response":{"answer":[1],"correct":true}}',
+        b'"response":{"answer":["x"],"correct":true}}',
         b'{"kind":"reviewed","at":"9999-12-31T23:59:59-05:00","module":"m","step":"page","activity":"which",'
-        b'"response":{"answer":[1],"correct":true}}',
+        b'"response":{"answer":["x"],"correct":true}}',
         b'{"kind":"rescheduled","at":"%s","module":"m","step":"page","activity":"which"}' % at(3).encode(),
     ],
 )

@@ -138,7 +138,7 @@ def _exported_journal(path: Path) -> None:
 def _drafts_file() -> Sequence[bytes]:
     with tempfile.TemporaryDirectory() as folder:
         Drafts(Path(folder)).save(
-            "m", "s", {"predict": "12 Mbit/s", "q": [2, 0], "challenge": {"window": "64 KiB"}}
+            "m", "s", {"predict": "12 Mbit/s", "q": ["two", "one"], "challenge": {"window": "64 KiB"}}
         )
         return [Path(folder, "drafts.json").read_bytes()]
 
@@ -148,7 +148,7 @@ def _drafts(path: Path) -> None:
         shutil.copy(path, Path(folder, "drafts.json"))
         drafts = Drafts(Path(folder))
         drafts.page("m", "s")
-        drafts.save("m", "s", {"q": [1]})
+        drafts.save("m", "s", {"q": ["one"]})
 
 
 def _settings_file() -> Sequence[bytes]:
