@@ -14,7 +14,7 @@ from tcptutor.base.errors import UsageError
 from tcptutor.base.printable import escaped
 from tcptutor.course.activities.choice import ChoiceQuestion
 from tcptutor.course.activities.predict import Predict, ShapePrediction
-from tcptutor.course.activity import ENTRY_REMOVED, Activity, Mark, MarkContext, Question
+from tcptutor.course.activity import ENTRY_REMOVED, Activity, Mark, Question
 from tcptutor.course.page_record import Given, Sureness
 from tcptutor.course.page_references import without_links
 from tcptutor.grading.decisions import Decision
@@ -197,7 +197,7 @@ class GradedFile(NamedTuple):
 def given_answers(
     activity: Activity,
     page: PageTimeline,
-    context_of: Callable[[TimedResponse], MarkContext],
+    mark_of: Callable[[Activity, TimedResponse], Mark],
     order_at: Callable[[int], tuple[int, ...]],
 ) -> Iterator[GivenAnswer]:
     """Yield the answers to a question or prediction in order; none for other activities.
@@ -205,21 +205,18 @@ def given_answers(
     Args:
         activity: The question or prediction.
         page: The student's actions on its page.
-        context_of: Returns the run or sweep that the student had when answering.
+        mark_of: Marks a response to the activity with its numbers, or raises UsageError.
         order_at: Returns the order in which the student saw its entries at an event.
     """
     if not isinstance(activity, Question | Predict | ShapePrediction):
         return
     for given in page.responses_to(activity.id):
         answer, draw = given.response.answer, given.response.draw
-        context = MarkContext()
-        if isinstance(activity, Question) and activity.against_run:
-            context = context_of(given)
         posed: Activity = activity
         mark = Mark(correct=None)
         with contextlib.suppress(UsageError):
             posed = activity.with_numbers(draw)
-            mark = posed.mark(answer, context)
+            mark = mark_of(posed, given)
         yield GivenAnswer(
             at=escaped(given.at),
             text=posed.in_words(escaped(answer[:_MOST_CHARACTERS]) if isinstance(answer, str) else answer),

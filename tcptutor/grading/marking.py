@@ -16,7 +16,7 @@ from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activities.predict import Predict, ShapePrediction
 from tcptutor.course.activities.run import RunActivity, SweepActivity
 from tcptutor.course.activities.shell import ShellActivity
-from tcptutor.course.activity import Activity, EntryRemoved, MarkContext, Question
+from tcptutor.course.activity import Activity, EntryRemoved, Mark, MarkContext, Question
 from tcptutor.course.experiments import same_settings
 from tcptutor.course.marks import MarkScheme
 from tcptutor.course.measures import MeasuredCurve, measured
@@ -179,6 +179,8 @@ class _PageMarker:
         self._ownership, self._foreign_share = ownership, foreign_share
         self._begun = {run.id: run.begun for run in self._page.runs}
         """Serial of each run's start."""
+        self._marked: dict[int, Mark] = {}
+        """Marks of responses, by their serials."""
         self._curves: dict[tuple[str, ...], MeasuredCurve | None] = {}
         """Results of the sweep, by the ids of its runs."""
 
@@ -189,7 +191,7 @@ class _PageMarker:
                 continue
             found = self._mark(activity)
             order_at = partial(self._order_at, activity)
-            given = tuple(given_answers(activity, self._page, self._context, order_at))
+            given = tuple(given_answers(activity, self._page, self._mark_response, order_at))
             yield ActivityMark(
                 module=self._module.id,
                 page=self._step.id,
@@ -369,9 +371,8 @@ class _PageMarker:
         # A doubted run may excuse a right answer: a wrong one does not even fit the doubted run.
         if problem is not None and problem.outcome != "inconclusive":
             return problem, None
-        context = self._context(given) if question.against_run else MarkContext()
         try:
-            correct = question.with_numbers(given.response.draw).mark(given.response.answer, context).correct
+            correct = self._mark_response(question.with_numbers(given.response.draw), given).correct
         except UsageError as error:
             return _unmarkable(found, error), None
         if correct is False:
@@ -399,6 +400,15 @@ class _PageMarker:
         if timed is None:
             return refused._replace(reason="no whole run was there to read it off")
         return self._distrust(timed, refused.events)
+
+    def _mark_response(self, posed: Activity, given: TimedResponse) -> Mark:
+        """Mark a response once. Raises UsageError."""
+        found = self._marked.get(given.serial)
+        if found is None:
+            is_read_off = isinstance(posed, Question) and posed.against_run
+            context = self._context(given) if is_read_off else MarkContext()
+            found = self._marked[given.serial] = posed.mark(given.response.answer, context)
+        return found
 
     def _context(self, given: TimedResponse) -> MarkContext:
         """Return the run or sweep that the student had when answering, however far it is trusted."""
