@@ -43,6 +43,9 @@ def columns_type(row: type[msgspec.Struct]) -> Any:
     return msgspec.defstruct(row.__name__, columns)
 
 
+_fields = cache(msgspec.structs.fields)
+
+
 class Table(Sequence[Row], Generic[Row]):
     """A sequence of rows with access to the numbers of a field by `column`, without creating rows.
 
@@ -140,11 +143,13 @@ class Table(Sequence[Row], Generic[Row]):
         lengths = {len(values) for values in columns.values() if values is not None}
         if len(lengths) > 1:
             raise ValueError("columns of different lengths")
-        for field, column in zip(msgspec.structs.fields(cls.row), table._columns, strict=True):
+        for field, column in zip(_fields(cls.row), table._columns, strict=True):
             values = columns[field.name]
             if values is None:
                 values = [field.default] * max(lengths)
-            column.extend(_or_nan(values) if table.is_optional(field.name) else values)
+            # An array of integers takes a list three times as fast as extend does.
+            known = _or_nan(values) if table.is_optional(field.name) else array(column.typecode, values)
+            column.extend(known)
         return table
 
 
