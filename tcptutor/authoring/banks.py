@@ -1,4 +1,4 @@
-"""Checks that questions stand alone: question banks export them without their page."""
+"""Checks that questions make sense without their page, since question banks export them alone."""
 
 from __future__ import annotations
 

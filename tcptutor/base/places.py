@@ -63,7 +63,7 @@ def choose_course(course: ChosenCourse | None) -> None:
 
 
 def chosen_course() -> ChosenCourse | None:
-    """Return the course in place of the shipped one; None for the shipped one."""
+    """Return the chosen course; None for the shipped course."""
     return _CourseInUse.course
 
 
@@ -73,7 +73,7 @@ def course_id() -> str:
 
 
 def lessons() -> Path:
-    """Return the folder of the lessons: those of the chosen course, or the shipped ones."""
+    """Return the folder of the chosen course's lessons, by default the shipped lessons."""
     return _CourseInUse.course.folder if _CourseInUse.course else shipped_lessons()
 
 

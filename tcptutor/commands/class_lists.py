@@ -36,7 +36,7 @@ class ClassLists(NamedTuple):
         return [row.ids for row in self.whole.students] if self.whole else []
 
     def adjust(self, graded: Sequence[GradedFile], course: Course) -> list[GradedFile]:
-        """Apply the decisions, and warn of those without effect."""
+        """Apply the decisions, and warn about decisions without effect."""
         if not self.decisions:
             return [*graded]
         found, lines = adjust(graded, self.decisions, course, self._ids)

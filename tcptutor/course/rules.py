@@ -1,4 +1,4 @@
-"""The rules of a graded course in sentences for students: what earns marks, and what costs some."""
+"""Rules of a graded course in sentences for students: marks and deductions."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from tcptutor.grading.grade import Grade, Outcome
 
 SUFFIX = ".comments.toml"
 _COMMENTED: tuple[Outcome, ...] = ("none", "refused", "inconclusive")
-"""Outcomes whose reason a student can act on."""
+"""Outcomes with a reason on which the student can act."""
 _NAME_BYTES = 200
 """Bytes of a student's name in a file name: a system allows 255 in all."""
 

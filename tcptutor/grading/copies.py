@@ -23,7 +23,7 @@ _MOST_NAMED = 5
 
 
 class SharedEvents(NamedTuple):
-    """Events that a hand-in shares with another one."""
+    """Events shared by two hand-ins."""
 
     other: int
     """Index of the other hand-in."""

@@ -23,12 +23,12 @@ SIGNS = {
     "inconclusive": "?",
     "excused": "–",
 }
-"""Of the outcomes of an activity."""
+"""Signs of an activity's outcomes."""
 _NOT_DONE = "not done"
 
 
 class ClassDetails(NamedTuple):
-    """What a class report opens below its rows."""
+    """Details of students, pages and runs behind the rows of a class report."""
 
     grades: Mapping[int, Grade]
     """By the number of the student's row."""

@@ -124,7 +124,7 @@ class Grade(msgspec.Struct, frozen=True, kw_only=True):
     student: str
     """The student's name in the course; empty without an enrolment."""
     enrolled_as: str = ""
-    """The name that personal numbers are drawn by, where the teacher decided on another one."""
+    """Id from which personal numbers are drawn, if the teacher replaced it by another id."""
     course: str
     title: str
     made: str

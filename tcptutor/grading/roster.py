@@ -36,7 +36,7 @@ _ROLE = "role"
 _NO_STUDENTS = ("points possible", "student, test")
 """First cells of rows of Canvas that are no students."""
 _FEW = 3
-"""Unknown students that are named one by one even if they are most of the class."""
+"""Most unknown students to name individually, even if they are most of the class."""
 _SHORT = 6
 """Letters up to which ids are similar with one slip, and others with two: numbers differ by little."""
 
@@ -67,7 +67,7 @@ class Roster(NamedTuple):
     file: str
     columns: tuple[str, ...]
     rows: tuple[RosterStudent, ...]
-    """All rows, with those that are no students."""
+    """All rows, including those that are not students."""
     problems: tuple[str, ...] = ()
     """A line per row that cannot be used."""
     id_columns: tuple[str, ...] = ()

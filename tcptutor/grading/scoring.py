@@ -1,4 +1,4 @@
-"""What was found about an activity's work, and its marks by the course's scheme."""
+"""Results of checking an activity, and their marks by the course's scheme."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tcptutor.grading.grade import Outcome
 
 
 class Finding(NamedTuple):
-    """What was found about the work on an activity."""
+    """Result of checking the work on an activity."""
 
     outcome: Outcome
     share: float = 0.0
@@ -28,7 +28,7 @@ class Finding(NamedTuple):
     distrusted: tuple[str, ...] = ()
     """Runs that other runs make up for in part: a sweep's."""
     at: str = ""
-    """When the work was done; empty where nothing counts."""
+    """Time of the work; empty if nothing counts."""
 
 
 def unmarkable(found: Finding, error: UsageError) -> Finding:
@@ -44,7 +44,7 @@ NOT_TRUSTED = ("refused", "inconclusive")
 
 
 def best_of(found: Iterable[Finding], without: Finding = MISSING) -> Finding:
-    """Return the best finding, of equal ones the last; `without` any, that. Nothing follows one with full marks."""
+    """Return the best finding, the last of equals; `without` if there is none. Full marks end the search."""
     best: Finding | None = None
     for each in found:
         if best is None or _rank(each) >= _rank(best):

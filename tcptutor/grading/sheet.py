@@ -90,14 +90,14 @@ h2, h3, .row { display: grid; grid-template-columns: 1fr auto; gap: 0 1rem; }
 
 
 class Sheet(NamedTuple):
-    """What a sheet shows."""
+    """Contents of a sheet."""
 
     grade: Grade
     course: Course
     file: str
     """Name of the hand-in; empty for a student without one."""
     verdicts: Mapping[str, str] = {}
-    """What a run showed, by its id."""
+    """Sentences about the runs, by id."""
 
 
 def write_sheet(sheet: Sheet) -> str:

@@ -39,7 +39,7 @@ class LessonChanges(NamedTuple):
     """Number of pages in the course."""
 
     def remarks(self, marks: Sequence[ActivityMark]) -> Iterator[Remark]:
-        """Yield what the grader should know; `marks` are those of the hand-in."""
+        """Yield remarks for the grader about the marks of the hand-in."""
         if self.pages:
             named = ", ".join(self.pages[:_MOST_NAMED])
             more = f" and {len(self.pages) - _MOST_NAMED} more" if len(self.pages) > _MOST_NAMED else ""

@@ -19,7 +19,7 @@ from tcptutor.grading.survey import PageRow, PredictionRow, ReportRow, StudentRo
 
 _STEPS = " ▁▂▃▄▅▆▇█"
 BAR_CHARACTERS = frozenset("█▏▎▍▌▋▊▉")
-"""Of a bar in a table."""
+"""Characters of a bar in a table."""
 _BAR_WIDTH = 10
 """Characters of a full bar."""
 _FACTORS = (1 / 8, 1 / 4, 1 / 2, 1 / 1.25, 1.25, 2, 4, 8)

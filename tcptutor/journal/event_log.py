@@ -34,7 +34,7 @@ class EventLog:
         self._connection = connection
         self._path = path
         self.run_folder = folder
-        """Folder of the run files; None without one."""
+        """Folder of the run files; None for a journal in memory."""
         self._fold = JournalFold()
         self._waiting = WaitingSaves()
         self._deferred: DeferredFile | None = None

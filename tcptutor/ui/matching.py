@@ -32,7 +32,7 @@ _BY_TITLE: frozenset[Group] = frozenset({"actions", "settings"})
 _IN_TEXT: frozenset[Group] = frozenset({"pages", "terms"})
 """Groups whose hits in descriptions and texts are listed last, as hits in the text."""
 _NAMED: frozenset[Group] = frozenset({"pages", "terms", "formulas", "experiments", "runs"})
-"""Groups whose titles begin with what they are about; a question may begin with any word."""
+"""Groups with titles that begin with their subject; a question may begin with any word."""
 
 _EXCERPT = 240
 """Characters of an excerpt."""

@@ -1,4 +1,4 @@
-"""Several hand-ins of one student as one, as if one machine had imported the journals of the others."""
+"""Joins several hand-ins of a student, as if one machine had imported the journals of the others."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def join(hand_ins: Sequence[HandIn]) -> HandIn:
 
 
 def _without_contained(hand_ins: Sequence[HandIn]) -> list[HandIn]:
-    """Leave out each hand-in whose events and runs another one has: an earlier state, or a copy."""
+    """Leave out each hand-in contained in another: an earlier state, or a copy."""
     found: list[HandIn] = []
     for each in sorted(hand_ins, key=lambda each: (len(each.events), len(each.packed)), reverse=True):
         events = _hashes(each.events)

@@ -43,7 +43,7 @@ SAMPLING_INTERVAL = 0.01
 _MOST_INTERVALS = 2.0
 """Largest median interval of a valid run, as a multiple of SAMPLING_INTERVAL: a tenth of the samples may be missing."""
 _FEWEST_INTERVALS = 3
-"""Intervals below which a median says nothing: a short transfer has few."""
+"""Fewest intervals for a median; a short transfer has fewer."""
 _MOST_LATE = 1.0
 """Seconds by which the last sample may follow the end of the traffic."""
 _EARLY = 0.5

@@ -206,7 +206,7 @@ class Timeline:
     enrolments: list[tuple[int, Enrolment]] = field(default_factory=list)
     """Each with the serial of its event."""
     left_out: int = 0
-    """Events of another machine that were done in another enrollment; they count nowhere."""
+    """Number of events of another machine under another enrollment; they never count."""
     backward: list[BackwardStep] = field(default_factory=list)
     times: list[datetime] = field(default_factory=list)
     """Times of the events, without starts of runs."""

@@ -73,7 +73,7 @@ class StudentScreen(TableScreen):
 
 
 class StudentsScreen(TableScreen):
-    """What each student did on a page, or in a question; Esc returns to the class."""
+    """Work of each student on a page or question; Esc returns to the class."""
 
     FOOTER: ClassVar[tuple[tuple[str, str], ...]] = _FOOTER
 

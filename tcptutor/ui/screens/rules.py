@@ -1,4 +1,4 @@
-"""How marks are given in the student's course."""
+"""Rules of marking in the student's course."""
 
 from __future__ import annotations
 

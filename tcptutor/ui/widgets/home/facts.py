@@ -1,4 +1,4 @@
-"""What the home screen shows of the student's work, and its copy on disk.
+"""Facts about the student's work for the home screen, and their copy on disk.
 
 The copy spares the first frame reading the whole journal and the pages of all begun modules.
 """

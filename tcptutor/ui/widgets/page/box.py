@@ -97,7 +97,7 @@ class ActivityBox(Vertical, Generic[A]):
         self.recalled_page = ""
         """Reference to the page that the question is from, shown after an answer; set by the screen."""
         self.rule = ""
-        """What the activity earns, and what costs marks; empty unless it is marked. Set by the screen."""
+        """Marks of the activity and their deductions; empty if it earns none. Set by the screen."""
         self._hint = 0
         self._can_redraw = False
         """Whether the question can be asked again with other numbers."""
