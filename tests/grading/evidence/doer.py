@@ -19,6 +19,7 @@ from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.activity import Activity, Question
 from tcptutor.course.outline import Course, Module
 from tcptutor.course.page_record import Given, Response
+from tcptutor.course.page_sweep import curve_of
 from tcptutor.course.step import Step
 from tcptutor.grading.evidence.collect import collect
 from tcptutor.grading.evidence.hand_in import write_hand_in
@@ -85,6 +86,7 @@ class Doer:
             self.journal.enrol(student, code)
         self.runs: list[str] = []
         """Ids of what was run."""
+        self._made: list[Run] = []
         self.lacking: list[str] = []
         """Pages whose runs were not found."""
 
@@ -130,6 +132,7 @@ class Doer:
             if all(done):
                 self.journal.respond(study.module.id, step.id, step.sweep.id, Response((), True))
                 study.reload()
+                study.run, study.curve = None, curve_of(step.sweep, self._made[-len(done) :])
             return all(done)
         if step.challenge is not None:
             if not (
@@ -157,6 +160,7 @@ class Doer:
         save(run, file)
         self.journal.finish_run(run, file)
         self.runs.append(run.id)
+        self._made.append(run)
         study.record_run(run)
         if study.step.challenge is not None and experiment == study.step.challenge.experiment:
             study.baseline = run
