@@ -110,7 +110,8 @@ def _gradescope(grade: Grade) -> str:
         tests.append(
             {"name": "for the teacher to decide", "output": "\n".join(waiting), "visibility": "hidden"}
         )
-    score, most = sum(_points(grade, mark) for mark in grade.marks), sum(mark.of for mark in grade.marks)
+    most = sum(mark.of for mark in grade.marks)
+    score = 0.0 if grade.refused else grade.share * most  # exact, unlike the sum of rounded points
     scaled = f"{format_number(score)} of {format_number(most)} points: what cannot be marked is left out in proportion"
     return _to_json(
         {
