@@ -69,7 +69,7 @@ def decide(request: DecideRequest) -> int:
         temporary.write_text(f"{before}\n{decision_table(decision)}", encoding="utf-8")
     print_lines(
         [
-            f"{decision.student}: {decision}",
+            str(decision) if decision.same_as else f"{decision.student}: {decision}",
             f"wrote {path}: `tcptutor grade --exceptions {path}` applies it",
         ]
     )

@@ -92,7 +92,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             case "accept":
                 said = f"accepted {self.place or self.file or 'as handed in'}"
             case "same_as":
-                said = f"{self.student} is the same student"
+                said = f"{self.student} is the same student as {self.same_as}"
         return f"{said}: {self.grounds}"
 
     def concerns(self, module: str, page: str, activity: str = "") -> bool:

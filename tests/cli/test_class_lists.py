@@ -80,7 +80,9 @@ def test_the_roster_reports_who_is_missing_unknown_and_nearly_known(course: Path
     )
     rows = {row["ID number"]: row for row in csv.DictReader(out.splitlines())}
     assert [rows[id]["score"] for id in ("s1", "s2", "s3")] == ["1", "1", ""]
-    assert "bbo@example.edu is the same student: The lab's network was down (AB)" in rows["s2"]["decisions"]
+    assert rows["s2"]["decisions"] == (
+        "bbo@example.edu is the same student as bob@example.edu: The lab's network was down (AB)"
+    )
     assert "not on the roster" not in err
 
 
