@@ -16,6 +16,7 @@ import msgspec
 
 from tcptutor.course.activities.choice import ChoiceQuestion
 from tcptutor.course.activities.numeric import Numeric
+from tcptutor.course.activities.run_question import RunQuestion
 from tcptutor.course.activity import Question
 from tcptutor.course.outline import Course
 from tcptutor.course.page_references import without_links
@@ -81,7 +82,8 @@ class QuestionRow(msgspec.Struct, frozen=True, kw_only=True):
     difficulty: float = 0.0
     """Share of students with a right first answer."""
     answers: tuple[AnswerCount, ...] = ()
-    """The choices in the order of the lesson; otherwise the right answer, then the wrong ones by frequency."""
+    """The choices in the order of the lesson, of a question about the student's run those that were chosen;
+    otherwise the right answer, then the wrong ones by frequency."""
     sure_wrong: int = 0
     """Number of students who were sure of a wrong first answer."""
     with_hints: int = 0
@@ -154,6 +156,9 @@ def _row(
 
 def answer_counts(question: Question, first: Sequence[GivenAnswer]) -> Iterator[AnswerCount]:
     """Count first answers by choice, or by the misconception of a wrong number."""
+    if isinstance(question, RunQuestion):
+        yield from _counts_by_run(question, first)
+        return
     if isinstance(question, ChoiceQuestion):
         for id, choice in zip(question.entry_ids, question.choices, strict=True):
             yield AnswerCount(
@@ -172,6 +177,16 @@ def answer_counts(question: Question, first: Sequence[GivenAnswer]) -> Iterator[
     )
     for (text, feedback), students in wrong.most_common():
         yield AnswerCount(text=text, right=False, feedback=feedback, students=students)
+
+
+def _counts_by_run(question: RunQuestion, first: Sequence[GivenAnswer]) -> Iterator[AnswerCount]:
+    """Count the chosen choices, right and wrong apart: each student's own run decides which are right."""
+    counted = Counter((id, bool(each.correct)) for each in first for id in each.chosen)
+    for id, choice in zip(question.entry_ids, question.choices, strict=True):
+        for right in (True, False):
+            if students := counted[id, right]:
+                feedback = without_links(choice.feedback)
+                yield AnswerCount(text=choice.text, right=right, feedback=feedback, students=students)
 
 
 def _misconception(question: Question, feedback: str) -> str:

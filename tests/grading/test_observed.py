@@ -12,8 +12,10 @@ from tcptutor.course.claim import Denominator, RunCondition
 from tcptutor.course.outline import Course
 from tcptutor.course.page_record import Response
 from tcptutor.grading.evidence.hand_in import open_hand_in
-from tcptutor.grading.grade import ActivityMark
+from tcptutor.grading.grade import ActivityMark, GivenAnswer, GradedFile
+from tcptutor.grading.item_statistics import answer_counts
 from tcptutor.grading.marking import grade_hand_in
+from tcptutor.grading.survey import survey
 from tests.chosen import chosen
 from tests.grading.evidence.student import KEY, SWEPT, Student, course, student
 
@@ -112,3 +114,29 @@ def test_an_answer_before_the_run_counts_for_nothing(tmp_path: Path) -> None:
     with open_hand_in(file) as hand_in:
         found = grade_hand_in(hand_in, _asking(LOST, 2, course()), KEY.code)
     assert next(mark.outcome for mark in found.marks if mark.activity == "seen") == "refused"
+
+
+def test_the_class_counts_an_answer_as_wrong_by_the_mark_it_got(tmp_path: Path) -> None:
+    of = _asking(LOST, 2, course())
+    graded = []
+    for name, choice in (("ada", 1), ("bob", 0)):
+        with student(name, tmp_path / name) as one:
+            one.course = _asking(LOST, 2, one.course)
+            _does(one, LOST, 2, choice)
+            file = one.hands_in()
+        with open_hand_in(file) as hand_in:
+            graded.append(GradedFile(name, grade_hand_in(hand_in, of, KEY.code)))
+    row = next(row for row in survey(graded, of).questions if row.activity == "seen")
+    assert [(each.text, each.right, each.students) for each in row.answers] == [
+        ("Choice 1", False, 1),
+        ("Choice 2", True, 1),
+    ]
+    assert [each.text for each in row.wrong] == ["Choice 1"]
+
+
+def test_a_choice_that_is_right_on_one_run_and_wrong_on_another_counts_as_both() -> None:
+    (id,) = chosen(LOST, 0)
+    given = [
+        GivenAnswer(at="", text="Choice 1", chosen=(id,), correct=correct) for correct in (True, False, True)
+    ]
+    assert [(each.right, each.students) for each in answer_counts(LOST, given)] == [(True, 2), (False, 1)]
