@@ -11,7 +11,7 @@ import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from tcptutor.backends import programs
@@ -66,7 +66,7 @@ class HostBackend:
         self._process: asyncio.subprocess.Process | None = None
         self._environment: Environment | None = None
 
-    async def open(self) -> Environment:
+    async def open(self, on_build: Callable[[], object] = lambda: None) -> Environment:  # noqa: ARG002
         if self._environment is not None:
             return self._environment
         self._environment = await self._start(*await asyncio.to_thread(privilege))

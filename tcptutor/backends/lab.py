@@ -56,6 +56,8 @@ class Lab:
         self._choice: ChosenBackend | None = None
         self.environment: Environment | None = None
         """Environment of the last run, or after `warm` of the next; None before."""
+        self.on_build: Callable[[], object] = lambda: None
+        """Called if a start takes a minute or more, since an update has made a prepared part useless."""
         self._prefetched: PrefetchedRun | None = None
         self._closing: set[asyncio.Task[None]] = set()
         """Discarded prefetched runs that are still shutting down."""
@@ -85,7 +87,7 @@ class Lab:
         if self._choice is None or _identity(choice) != _identity(self._choice):
             await self.close()
             self._choice = choice
-        environment = await self._choice.backend.open()
+        environment = await self._choice.backend.open(self.on_build)
         self.environment = msgspec.structs.replace(environment, reason=environment.reason or choice.reason)
         return self.environment
 

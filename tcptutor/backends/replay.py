@@ -7,7 +7,7 @@ date, place and kernel of the recording.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import NoReturn, TypeVar
@@ -61,7 +61,7 @@ class ReplayBackend:
         self._names: dict[Path, str] = {}
         """Experiment name of each recording loaded so far."""
 
-    async def open(self) -> Environment:
+    async def open(self, on_build: Callable[[], object] = lambda: None) -> Environment:  # noqa: ARG002
         """Return the environment of the first recording; each run reports its own.
 
         Raises LabUnavailable without recordings.

@@ -8,7 +8,7 @@ have failed.
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple, Protocol
 
@@ -28,8 +28,11 @@ from tcptutor.wire.protocol import Event
 class Backend(Protocol):
     """A place to run experiments sequentially. A backend that failed can be opened again."""
 
-    async def open(self) -> Environment:
-        """Bring the lab up and return its environment; no-op when it is up. Raises LabUnavailable."""
+    async def open(self, on_build: Callable[[], object] = lambda: None) -> Environment:
+        """Bring the lab up and return its environment; no-op when it is up. Raises LabUnavailable.
+
+        `on_build` is called if that takes a minute or more: an update has made a prepared part useless.
+        """
         ...
 
     def run(self, experiment: Experiment) -> AsyncGenerator[Event, None]:

@@ -37,6 +37,7 @@ class Bench:
 
     def __init__(self, lab: Lab, journal: Journal, post: Callable[[Message], object]) -> None:
         self._lab, self._journal, self._post = lab, journal, post
+        lab.on_build = lambda: self._set_state(LabState("starting", is_building=True))
         self._warming: asyncio.Task[Environment] | None = None
         self._running: asyncio.Task[None] | None = None
         self._conducted: ConductedRun | None = None

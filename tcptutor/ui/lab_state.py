@@ -22,13 +22,15 @@ class LabState:
     environment: Environment | None = None
     problem: str = ""
     """Reason why no lab is available."""
+    is_building: bool = False
+    """True while an update has the virtual machine rebuilt."""
 
     def headline(self, shown: Environment | None = None) -> str:
         """Return the header's words, like "virtual machine · ready", on a page that shows a run from `shown`."""
         if self.stage == "none":
             return "no lab here"
         if self.environment is None:
-            return "the lab is starting"
+            return f"the lab is {'being rebuilt' if self.is_building else 'starting'}"
         return f"{place(shown or self.environment)} · {'ready' if self.stage == 'ready' else 'starting'}"
 
     @property
@@ -37,7 +39,7 @@ class LabState:
         if self.stage == "none":
             return "No experiment can run here."
         if self.environment is None:
-            return "The lab is starting."
+            return f"The lab is {'being rebuilt after an update: a minute or two' if self.is_building else 'starting'}."
         where = _WHERE.get(self.environment.backend)
         if where is None:
             return "Experiments are replayed from recordings."

@@ -15,7 +15,7 @@ from tcptutor.course import load as load_course
 from tcptutor.course.page_record import PREDICT
 from tcptutor.course.paths import PATHS, CoursePath
 from tcptutor.journal import Journal
-from tcptutor.run import load
+from tcptutor.run import Environment, load
 from tcptutor.ui.pages import PathProgress
 from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.home.modules import bar, layout
@@ -61,6 +61,26 @@ async def test_without_a_lab_the_reason_stands_there_and_pages_work(course, jour
         await pilot.press("enter", "]", "x", "y")
         await until_text(pilot, "✗ no QEMU and no netem")
         assert "One lossy flow" in text(app)
+
+
+async def test_a_lab_that_is_rebuilt_says_so(course, journal) -> None:
+    from tcptutor.ui.app import TutorApp
+
+    class BuildingLab(FakeLab):
+        def on_build(self) -> None:
+            """Replaced by the bench."""
+
+        async def warm(self) -> Environment:
+            self.on_build()
+            await self.go_on.wait()
+            return await super().warm()
+
+    lab = BuildingLab()
+    app = TutorApp(course, journal, lambda: lab)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await until_text(pilot, "The lab is being rebuilt after an update")
+        lab.go_on.set()
+        await until_text(pilot, "Experiments run in a virtual machine. Ready.")
 
 
 async def test_who_is_enrolled_is_told(make_app, journal: Journal) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -35,12 +35,13 @@ class GuestBackend:
         self._next: asyncio.Task[Machine] | None = None
         self._machines: set[Machine] = set()
 
-    async def open(self) -> Environment:
+    async def open(self, on_build: Callable[[], object] = lambda: None) -> Environment:
         if self._manifest is None:
             try:
                 self._manifest = self._snapshots.manifest(self.clock)
             except ImageDamaged:
                 self._snapshots.image.check()
+                on_build()
                 self._manifest = await self._snapshots.build(self.clock, lambda _part, _text: None)
         await self._drop_dead_machine()
         if self._next is None:
