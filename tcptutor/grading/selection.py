@@ -124,7 +124,7 @@ def _reason(best: GradedFile, single: Sequence[GradedFile], rule: HandInRule) ->
     else:
         why = f"the best of {len(single)} hand-ins counts"
     first = sorted(single, key=lambda each: (each is not best, _rank(each)))
-    return note(f"{why}: {', '.join(_described(each, rule) for each in first)}", for_student=why)
+    return note(f"{why}: {', '.join(_described(each, rule) for each in first)}")
 
 
 def _described(graded: GradedFile, rule: HandInRule) -> str:

@@ -47,9 +47,7 @@ class LessonChanges(NamedTuple):
             if self.version and self.current and self.version != self.current:
                 other = f"version {quoted(self.version)} of the lessons, not {quoted(self.current)}"
             differ = "differs" if len(self.pages) == 1 else "differ"
-            yield note(
-                f"made with {other}: {len(self.pages)} of {self.of} pages {differ}: {named}{more}", shown=True
-            )
+            yield note(f"made with {other}: {len(self.pages)} of {self.of} pages {differ}: {named}{more}")
         gone = [mark for mark in marks if mark.is_removed]
         if gone:
             named = ", ".join(f"{mark.page} {mark.activity}" for mark in gone[:_MOST_NAMED])

@@ -112,6 +112,8 @@ def test_a_folder_of_versions_grades_each_hand_in_by_its_own(
     marks, remarks = graded(file, current)
     assert marks["ran experiment"]["outcome"] == "refused"
     assert remarks == ["made with version '1' of the lessons, not '2': 1 of 5 pages differs: ran"]
+    for_moodle = tcptutor("grade", file, "--course", current, "--key", KEY.code, "--format", "moodle").stdout
+    assert "ada" in for_moodle and "of the lessons" not in for_moodle
     versions = tmp_path / "versions"
     versions.mkdir()
     write_pack(first, versions / "1.tcpcourse")
