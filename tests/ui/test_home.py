@@ -247,8 +247,11 @@ async def test_the_first_screen_reads_no_page_and_a_module_its_own(
     )
     app = TutorApp(OpenedCourse(COURSE).course, journal, lambda: lab)
     async with app.run_test(size=(80, 24)) as pilot:
-        await until_text(pilot, " 0/2")
+        await until_text(pilot, "Begin ▸ 1 One flow")
         assert read == []
+        assert "everything" not in text(app), (
+            "the student follows the essentials, whose number is not known yet"
+        )
         await pilot.press("enter")
         await until_text(pilot, "What cwnd is")
         assert read == ["01-what-cwnd-is.md", "02-one-lossy-flow.md"]
@@ -311,6 +314,23 @@ def test_a_module_of_many_pages_has_one_line_however_far_it_is(width: int, done:
         line, of = row.plain, progress[module.id]["everything"]
         assert len(line) <= width
         assert f" {of.done}/{of.total} " in line
+
+
+@pytest.mark.parametrize("cards", [False, True])
+def test_until_the_lessons_are_read_only_the_own_path_has_figures(cards: bool) -> None:
+    modules = load_course(places.lessons()).modules
+    progress: dict[str, dict[CoursePath, PathProgress]] = {
+        each.id: {"everything": PathProgress(1, 32, None)} for each in modules
+    }
+    progress[modules[0].id]["essential"] = PathProgress(1, 14, 95)
+    essentials = "\n".join(each.plain for each in layout(modules, progress, "", 78, "essential", cards=cards))
+    assert "1/14" in essentials
+    assert "1/32" not in essentials
+    everything = "\n".join(
+        each.plain for each in layout(modules, progress, "", 78, "everything", cards=cards)
+    )
+    assert everything.count("1/32") == len(modules)
+    assert "1/14" not in everything
 
 
 @pytest.mark.parametrize("is_plain", [False, True])

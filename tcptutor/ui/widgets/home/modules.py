@@ -86,19 +86,21 @@ def layout(
 
     Args:
         modules: The modules.
-        progress: Progress by module and path.
+        progress: Progress by module and path; without unknown paths, all but the student's own are left out.
         here: Id of the student's module, which gets a mark; empty for none.
         width: Columns.
         path: The student's path, which stands out.
         cards: Return three lines per module instead of one, and an empty line of heads.
         is_plain: Draw bars in characters that every font has.
     """
-    cells = {each.id: {of: _cells(progress[each.id].get(of)) for of in PATHS} for each in modules}
+    is_known = all(of in progress[each.id] for each in modules for of in PATHS)
+    # Until the lessons are read, only the count of all pages is known: no figure for a student of the essentials.
+    paths = PATHS if is_known else (path,)
+    cells = {each.id: {of: _cells(progress[each.id].get(of)) for of in paths} for each in modules}
     if cards:
-        return [
-            Content(""),
-            *(_card(each, cells[each.id], each.id == here, width, path, is_plain) for each in modules),
-        ]
+        drawn = (_card(each, cells[each.id], each.id == here, width, path, is_plain) for each in modules)
+        lines = 1 if is_known else CARD_LINES  # so that cards keep their places
+        return [Content(""), *(card + "\n" * (lines - 1 - card.plain.count("\n")) for card in drawn)]
     return _rows(modules, cells, here, width, path, is_plain)
 
 
@@ -112,9 +114,10 @@ def _rows(
 ) -> list[Content]:
     names = [_name(each, here) for each in modules]
     widest = max(map(cell_len, names), default=0)
-    counts = {of: _width(cells[each.id][of].pages for each in modules) for of in PATHS}
-    times = {of: _width(cells[each.id][of].left for each in modules) for of in PATHS}
-    shown = [of for of in PATHS if counts[of]]
+    paths = tuple(next(iter(cells.values()), ()))
+    counts = {of: _width(cells[each.id][of].pages for each in modules) for of in paths}
+    times = {of: _width(cells[each.id][of].left for each in modules) for of in paths}
+    shown = [of for of in paths if counts[of]]
     fixed = widest + sum(_GAP + counts[of] + (1 + times[of] if times[of] else 0) for of in shown)
     room = (width - fixed) // len(shown) - 1 if shown else 0
     across = min(_MOST_BAR, room) if room >= _LEAST_BAR else 0
@@ -142,8 +145,7 @@ def _card(
 ) -> Content:
     lines = [Content.styled(_name(module, module.id if is_here else ""), "bold")]
     label = max(map(len, HEADS.values()))
-    for of in PATHS:
-        own = cells[of]
+    for of, own in cells.items():
         if not own.pages:
             continue
         across = min(width - label - 26, _MOST_BAR * 2)
