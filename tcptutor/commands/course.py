@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from tcptutor.base import units
+from tcptutor.base import sizes
 from tcptutor.base.errors import UsageError, quoted
 from tcptutor.commands.output import count, print_json, print_lines
 from tcptutor.commands.targets import check_targets
@@ -28,7 +28,7 @@ def pack_course(folder: Path, output: Path | None, replace: bool, as_json: bool)
     version = f", version {packed.version}" if packed.version else ""
     print_lines(
         [
-            f"wrote {path}, {units.size(size)}: {packed.title}{version}, {count(len(packed.files), 'file')}",
+            f"wrote {path}, {sizes.decimal(size)}: {packed.title}{version}, {count(len(packed.files), 'file')}",
             f"your students type: tcptutor --course {path.name}",
         ]
     )

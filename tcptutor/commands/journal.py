@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tcptutor import __version__
-from tcptutor.base import units
+from tcptutor.base import sizes
 from tcptutor.base.errors import JournalError, TutorError, UsageError, quoted
 from tcptutor.commands.output import Bar, count, print_json, print_lines, warn
 from tcptutor.commands.targets import check_targets
@@ -52,7 +52,7 @@ def export_journal(output: Path, replace: bool, as_json: bool) -> int:
         contents = f"{count(len(rows), 'event')}, {count(len(runs), 'run')}"
         print_lines(
             [
-                f"wrote {output}, {units.size(size)}: {contents}",
+                f"wrote {output}, {sizes.decimal(size)}: {contents}",
                 f"`tcptutor journal import {output.name}` adds it to your work on another machine",
             ]
         )

@@ -14,9 +14,9 @@ from tcptutor.backends.guest import sizes, snapshots
 from tcptutor.backends.guest.architecture import chosen
 from tcptutor.backends.guest.machine import Mode
 from tcptutor.backends.guest.snapshots import Snapshots
-from tcptutor.base import units
 from tcptutor.base.columns import table
 from tcptutor.base.errors import LabUnavailable, TutorError, UsageError
+from tcptutor.base.sizes import decimal
 from tcptutor.commands.names import open_run
 from tcptutor.commands.output import Tone, print_json, print_lines, toned, warn, width
 from tcptutor.commands.targets import check_targets
@@ -92,7 +92,7 @@ def pack_lab(target: str, replace: bool) -> int:
     check_targets([path], [], replace=replace, elsewhere="give another name")
     Snapshots().image.pack(path)
     print_lines(
-        [f"wrote {path}, {units.size(path.stat().st_size)}: install it with `tcptutor setup --from {path}`"]
+        [f"wrote {path}, {decimal(path.stat().st_size)}: install it with `tcptutor setup --from {path}`"]
     )
     return 0
 

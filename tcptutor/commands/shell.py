@@ -18,7 +18,7 @@ from tcptutor.analysis import report
 from tcptutor.backends.lab import Lab
 from tcptutor.backends.programs import run_until_signal
 from tcptutor.backends.session import MAX_BYTES, LabTerminal
-from tcptutor.base import units
+from tcptutor.base import sizes
 from tcptutor.base.errors import TutorError, UsageError
 from tcptutor.commands.goals import PageRecorder, ShellPage, board_lines, shell_page
 from tcptutor.commands.names import find_experiment, find_page, what_runs
@@ -191,7 +191,7 @@ async def _session(
             if done:
                 await following
             if left := session.home.omitted:
-                warn(f"files in ~ beyond {units.size(MAX_BYTES)} were not saved: {', '.join(left)}")
+                warn(f"files in ~ beyond {sizes.decimal(MAX_BYTES)} were not saved: {', '.join(left)}")
         finally:
             following.cancel()
             with contextlib.suppress(asyncio.CancelledError, TutorError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tcptutor.base import places, units
+from tcptutor.base import places, sizes
 from tcptutor.base.columns import table
 from tcptutor.base.errors import TutorError, UsageError, quoted
 from tcptutor.commands.grade import mark_row
@@ -76,7 +76,7 @@ def submit(output: str | None, replace: bool, as_json: bool) -> int:
         return 0
     if grade:
         print_lines(_worth(grade, course, left, path))
-    size, runs = units.size(path.stat().st_size), count(len(collected.runs), "run")
+    size, runs = sizes.decimal(path.stat().st_size), count(len(collected.runs), "run")
     print_lines([f"wrote {path}, {size}: {count(len(collected.events), 'event')}, {runs}"])
     return 0
 

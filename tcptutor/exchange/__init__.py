@@ -14,7 +14,7 @@ from io import BytesIO
 from pathlib import Path
 
 from tcptutor.analysis import rate_doubt
-from tcptutor.base import files, places
+from tcptutor.base import files, places, sizes
 from tcptutor.base.errors import TutorError, UsageError
 from tcptutor.exchange import flent, iperf3
 from tcptutor.run import Run, load, save
@@ -199,7 +199,7 @@ def unpacked(path: Path, kind: files.FileKind) -> bytes | None:
     except OSError as error:
         raise TutorError(f"cannot read {path}: {error.strerror}: {kind.unreadable}") from error
     if len(data) > most:
-        raise TutorError(f"{path} is larger than {most >> 20} MiB unpacked: {kind.large}")
+        raise TutorError(f"{path} is larger than {sizes.decimal(most)} unpacked: {kind.large}")
     return data
 
 
