@@ -139,7 +139,10 @@ class Grade(msgspec.Struct, frozen=True, kw_only=True):
     decisions: tuple[Decision, ...] = ()
     """The teacher's decisions on the student."""
     samples: dict[str, str] = {}
-    """Digest of the samples of each run with the student's own seed, by run id; equal runs have equal digests."""
+    """Digest of the samples of each run with the student's own seed, by run id; equal runs have equal digests.
+
+    Recordings are left out.
+    """
     trail: EventTrail = EventTrail()
 
     @property

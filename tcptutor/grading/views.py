@@ -24,6 +24,8 @@ _BAR_WIDTH = 10
 """Characters of a full bar."""
 _FACTORS = (1 / 8, 1 / 4, 1 / 2, 1 / 1.25, 1.25, 2, 4, 8)
 """Bounds between the bins of predictions over measurements; the middle bin is right."""
+_FEWEST_TIMED = 5
+"""Fewest questions that both students answered for which equal times are worth a remark."""
 _TEXT_WIDTH = 60
 """Characters of a question or answer in a table."""
 
@@ -302,12 +304,15 @@ def similarities(pair: SimilarPair) -> Iterator[str]:
         runs = "run has" if len(pair.runs) == 1 else "runs have"
         yield f"{len(pair.runs)} {runs} the same samples: {', '.join(pair.runs[:3])}"
     if pair.same_wrong:
+        some = f"{pair.same_wrong} of the {pair.both_wrong} answers that both had wrong"
+        which = "the only answer that both had wrong" if pair.both_wrong == 1 else some
         yield (
-            f"{pair.same_wrong} of {pair.both_wrong} answers that both had wrong are the same"
+            f"{which} {'is' if pair.same_wrong == 1 else 'are'} the same"
             f" (p = {pair.probability:.2g}; {pair.pairs:.2g} such pairs by chance)"
         )
-    if pair.together:
-        yield f"{pair.together} of {pair.answered} questions were answered within 20 s of each other"
+    if pair.together and pair.answered >= _FEWEST_TIMED:
+        verb = "was" if pair.together == 1 else "were"
+        yield f"{pair.together} of {pair.answered} questions {verb} answered within 20 s of each other"
 
 
 def _reports(found: Survey, place: _Place) -> TableView:

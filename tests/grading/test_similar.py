@@ -5,11 +5,19 @@ from __future__ import annotations
 import itertools
 import random
 import statistics
+from pathlib import Path
 
+import msgspec
 import pytest
 
+from tcptutor.grading.batch import GradingBasis
 from tcptutor.grading.grade import ActivityMark, GivenAnswer, Grade
 from tcptutor.grading.similar import SimilarPair, _at_least, similar_pairs
+from tcptutor.grading.survey import survey
+from tcptutor.grading.views import similarities
+from tcptutor.run import load
+from tests.grading.evidence.student import KEY, LESSONS, RUNS, student
+from tests.grading.graded import graded
 
 _QUESTIONS = 40
 
@@ -128,3 +136,29 @@ def test_drawn_numbers_are_not_compared() -> None:
         return Grade(student=name, course="C", title="", made="", marks=marks)
 
     assert [*similar_pairs([("x", drawn("x")), ("y", drawn("y")), *_random_class(2)])] == []
+
+
+@pytest.mark.parametrize(
+    ("backend", "enrolled", "pairs"), [("guest", True, 1), ("replay", True, 0), ("guest", False, 0)]
+)
+def test_runs_that_are_equal_for_all_students_make_no_pair(
+    backend: str, enrolled: bool, pairs: int, tmp_path: Path
+) -> None:
+    run = load(RUNS / "ada.tcprun")
+    run.environment = msgspec.structs.replace(run.environment, backend=backend)
+    files = []
+    for name in ("ada", "bob"):
+        with student(name, tmp_path / name, enrolled=enrolled) as one:
+            one.runs(run)
+            if not enrolled:
+                one.journal.enrol(name, KEY.code)
+            files.append(one.hands_in().rename(tmp_path / f"{name}.tcphandin"))
+    basis = GradingBasis(LESSONS, KEY.code)
+    assert len(survey(graded(files, basis), basis.course).similar) == pairs
+
+
+def test_times_of_a_few_answers_are_no_similarity() -> None:
+    few, many = (
+        SimilarPair(one="a", other="b", together=number, answered=number, runs=("run",)) for number in (1, 8)
+    )
+    assert (len([*similarities(few)]), len([*similarities(many)])) == (1, 2)

@@ -60,7 +60,7 @@ class RunChecks:
         self._hand_in = hand_in
         self._latest: dict[str, CheckedRun] = {}
         self.samples: dict[str, str] = {}
-        """Digest of the samples of each checked run, by run id."""
+        """Digest of the samples of each checked run made in a lab, by run id: recordings are equal for all students."""
 
     def has_file(self, timed: TimedRun) -> bool:
         """Return whether the hand-in has the run's file."""
@@ -90,7 +90,7 @@ class RunChecks:
             run, digest = self._hand_in.run(timed.id)
         except TutorError as error:
             return CheckedRun(timed.id, None, (f"the run {timed.id} cannot be read: {error}",))
-        if samples := _samples(run):
+        if run.environment.backend in LAB_BACKENDS and (samples := _samples(run)):
             self.samples[timed.id] = samples
         return CheckedRun(timed.id, run, tuple(_problems(run, digest, timed)))
 
