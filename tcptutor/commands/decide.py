@@ -7,12 +7,12 @@ from pathlib import Path
 import msgspec
 
 from tcptutor.base import places
-from tcptutor.base.errors import UsageError
+from tcptutor.base.errors import UsageError, quoted
 from tcptutor.base.files import atomic
 from tcptutor.commands.output import print_lines
 from tcptutor.commands.targets import check_regular
 from tcptutor.course.outline import read_course
-from tcptutor.grading.adjustments import place_problem
+from tcptutor.grading.adjustments import place_problem, worth
 from tcptutor.grading.decisions import Decision, decision_table, read_decisions
 
 _HEAD = "# Decisions on single students: delete or edit a table to take it back.\n"
@@ -59,6 +59,11 @@ def decide(request: DecideRequest) -> int:
     course, _ = read_course(places.lessons())
     if problem := place_problem(decision, course):
         raise UsageError(problem)
+    if decision.marks is not None and decision.marks > (most := worth(decision, course)):
+        raise UsageError(
+            f"{decision.marks:g} marks are more than {decision.place or quoted(course.title)} is worth: give at most"
+            f" {most:g}"
+        )
     path = request.exceptions
     check_regular(path, "give another --exceptions")
     before = _HEAD

@@ -99,6 +99,20 @@ def place_problem(decision: Decision, course: Course) -> str:
     return ""
 
 
+def worth(decision: Decision, course: Course) -> float:
+    """Return the marks of all activities of the course that the decision concerns."""
+    return sum(
+        of
+        for module in course.modules
+        if decision.page.partition("/")[0] in ("", module.id)
+        for step in module.steps
+        if step.is_on(course.marks.path)
+        for activity in step.activities
+        if decision.concerns(module.id, step.id, activity.id)
+        and (of := course.marks.worth(activity.table)) is not None
+    )
+
+
 def _without_work(course: Course, student: str) -> Grade:
     marks = tuple(
         ActivityMark(
@@ -128,7 +142,7 @@ def _adjusted(
     if grade is None:
         return graded
     for each in decisions.of(grade.student, graded.file):
-        grade = replace(grade, decisions=(*grade.decisions, each))
+        applied = each
         if each.kind == "same_as":
             enrolled_as = grade.enrolled_as or grade.student
             grade = replace(grade, student=each.same_as, enrolled_as=enrolled_as)
@@ -144,12 +158,15 @@ def _adjusted(
             if all(changed[id(mark)] is mark for mark in chosen):
                 lines.append(f"{who}: “{each}” changes no mark")
             if (each.marks or 0.0) > (most := sum(mark.of for mark in chosen)):
-                lines.append(f"{who}: “{each}” gives more than there are: {most:g} marks count")
+                count = "1 mark counts" if most == 1 else f"{most:g} marks count"
+                lines.append(f"{who}: “{each}” gives more than there are: {count}")
+                applied = replace(each, marks=most)
             grade = replace(grade, marks=tuple(changed.get(id(mark), mark) for mark in grade.marks))
         elif each.kind == "hours" and not scheme.deadline:
             lines.append(
                 f"{grade.student or graded.file}: “{each}” changes nothing: the course has no deadline"
             )
+        grade = replace(grade, decisions=(*grade.decisions, applied))
     return graded._replace(grade=grade)
 
 

@@ -82,7 +82,9 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def __str__(self) -> str:
         match self.kind:
             case "marks":
-                said = f"{self.marks:g} marks" + (f" for {self.place}" if self.place else " in all")
+                said = f"{self.marks:g} {'mark' if self.marks == 1 else 'marks'}" + (
+                    f" for {self.place}" if self.place else " in all"
+                )
             case "excuse":
                 said = f"excused from {self.place or 'the course'}"
             case "hours":

@@ -148,9 +148,11 @@ def test_overrides_and_excuses_outlive_regrading_and_show_their_reason(course: P
 def test_marks_for_a_page_are_shared_by_worth_and_never_exceed_it(course: Path, handed: Path) -> None:
     _decide(course, "ada", "small/asked", "--marks", "3")
     assert [_marks(course, handed)["ada"][each]["marks"] for each in ("which", "how-much")] == [1.5, 1.5]
-    _decide(course, "ada", "small/asked", "--marks", "30")
-    _, err = _grade(course, handed, "--exceptions", course / "x.toml")
+    text = (course / "x.toml").read_text()
+    (course / "x.toml").write_text(text.replace("marks = 3", "marks = 30"))
+    out, err = _grade(course, handed, "--exceptions", course / "x.toml")
     assert "gives more than there are: 4 marks count" in err
+    assert "4 marks for small/asked" in out and "30 marks" not in out
 
 
 def test_a_student_without_a_hand_in_can_have_marks_and_excuses(course: Path, handed: Path) -> None:
@@ -205,6 +207,8 @@ def test_the_file_that_the_teacher_names_counts(course: Path, handed: Path) -> N
         (["ada", "small/asked"], "decides nothing: give one of marks, excuse"),
         (["ada", "--excuse", "--accept"], "has excuse and accept: give one of"),
         (["ada", "--marks", "-1"], "marks -1 is out of bounds"),
+        (["ada", "small/asked", "--marks", "5"], "more than small/asked is worth: give at most 4"),
+        (["ada", "--marks", "50"], "is worth: give at most 19"),
         (["ada", "--deadline", "tomorrow"], "is not a time with a zone: write it like"),
         (["ada", "small/asked/which", "--hours", "5"], "has no deadline of its own"),
     ],
