@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from tcptutor.base.errors import UsageError
 from tcptutor.commands.output import warn
-from tcptutor.course.outline import Course
 from tcptutor.grading.adjustments import adjust
+from tcptutor.grading.batch import GradingBasis
 from tcptutor.grading.decisions import Decision, DecisionsByStudent, read_decisions
 from tcptutor.grading.grade import GradedFile
 from tcptutor.grading.roster import RollCall, Roster, call_roll, missing_line, read_roster
@@ -35,11 +35,11 @@ class ClassLists(NamedTuple):
     def _ids(self) -> list[tuple[str, ...]]:
         return [row.ids for row in self.whole.students] if self.whole else []
 
-    def adjust(self, graded: Sequence[GradedFile], course: Course) -> list[GradedFile]:
+    def adjust(self, graded: Sequence[GradedFile], basis: GradingBasis) -> list[GradedFile]:
         """Apply the decisions, and warn about decisions without effect."""
         if not self.decisions:
             return [*graded]
-        found, lines = adjust(graded, self.decisions, course, self._ids)
+        found, lines = adjust(graded, self.decisions, basis.whole_course, self._ids, basis.modules)
         for line in lines:
             warn(line)
         return found

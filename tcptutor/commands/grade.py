@@ -151,7 +151,7 @@ def grade_all(
             with Bar("runs", len(experiments)) as bar:
                 reruns.run(experiments, bar.advance)
         graded = reruns.compare(graded)
-    graded = select(lists.adjust(graded, basis.course), basis.course.marks.hand_ins)
+    graded = select(lists.adjust(graded, basis), basis.course.marks.hand_ins)
     graded = settle(remark_copies(graded))
     for each in graded:
         if each.grade is None:
@@ -183,14 +183,28 @@ def _lines(graded: GradedFile, result: Grade, everything: bool) -> Iterator[str]
         yield f"  {decision}"
     for remark in result.remarks:
         yield f"  {toned(remark.text, 'doubt' if remark.level == 'decide' else 'faint')}"
-    rows = [(name, f"{got:.4g}", "of", f"{of:.4g}") for name, (got, of) in modules(result).items()]
-    yield from table(rows, right=(False, True, False, True))
+    if graded.file or everything:
+        rows = [(name, f"{got:.4g}", "of", f"{of:.4g}") for name, (got, of) in modules(result).items()]
+        yield from table(rows, right=(False, True, False, True))
     shown = [
         mark
         for mark in result.marks
-        if everything or mark.decision or mark.distrusted or mark.outcome in ("refused", "inconclusive")
+        if everything
+        or mark.distrusted
+        or mark.outcome in ("refused", "inconclusive")
+        or _is_decided_on_page(mark, result)
     ]
     yield from table([mark_row(mark) for mark in shown], indent=4)
+
+
+def _is_decided_on_page(mark: ActivityMark, result: Grade) -> bool:
+    """Return whether a decision is on the mark or its page, rather than on all of the module or course."""
+    return any(
+        each.grounds == mark.decision
+        and "/" in each.page
+        and each.concerns(mark.module, mark.page, mark.activity)
+        for each in result.decisions
+    )
 
 
 def mark_row(mark: ActivityMark) -> tuple[str, str, str, str]:

@@ -22,24 +22,30 @@ def adjust(
     decisions: Sequence[Decision],
     course: Course,
     roster: Sequence[Collection[str]] = (),
+    modules: Sequence[str] = (),
 ) -> tuple[list[GradedFile], list[str]]:
     """Apply the decisions in their order.
 
     Args:
         graded: The hand-ins of the class.
         decisions: The teacher's decisions.
-        course: The course, for the pages that decisions name.
+        course: The course with all modules, for the pages that decisions name.
         roster: The ids of each student, who may have no hand-in.
+        modules: Ids of the modules that were graded, empty for all: marks for the course are shared with the others.
 
     Returns:
         The hand-ins, also of students with marks or excuses but without a file, and a line per decision without effect.
     """
     lines: list[str] = []
     usable: list[Decision] = []
+    part = course.select(modules)
+    graded_modules = {module.id for module in part.modules}
+    others = tuple(module for module in course.modules if module.id not in graded_modules)
+    rest = replace(course, modules=others)
     for number, each in enumerate(decisions, 1):
         if problem := place_problem(each, course):
             lines.append(f"decision {number}: {problem}")
-        else:
+        elif each.page.partition("/")[0] in ("", *graded_modules):
             usable.append(each)
     own = DecisionsByStudent(usable, roster)
     found = [*graded]
@@ -54,8 +60,8 @@ def adjust(
                     f"no hand-in of {quoted(student)}, of whom you decided{similar and f': {similar}'}"
                 )
         elif any(each.kind in ("marks", "excuse") for each in usable if each.student == student):
-            found.append(GradedFile("", _without_work(course, student)))
-    adjusted = [_adjusted(each, own, course.marks, lines) for each in found]
+            found.append(GradedFile("", _without_work(part, student)))
+    adjusted = [_adjusted(each, own, rest, lines) for each in found]
     return adjusted, list(dict.fromkeys(lines))
 
 
@@ -136,9 +142,10 @@ def _without_work(course: Course, student: str) -> Grade:
 
 
 def _adjusted(
-    graded: GradedFile, decisions: DecisionsByStudent, scheme: MarkScheme, lines: list[str]
+    graded: GradedFile, decisions: DecisionsByStudent, rest: Course, lines: list[str]
 ) -> GradedFile:
-    grade = graded.grade
+    """Return the adjusted hand-in; `rest` has the modules of the course that are not graded."""
+    grade, scheme = graded.grade, rest.marks
     if grade is None:
         return graded
     for each in decisions.of(grade.student, graded.file):
@@ -151,13 +158,13 @@ def _adjusted(
                 grade = replace(grade, refused="")
         elif not each.is_extension:
             chosen = [mark for mark in grade.marks if each.concerns(mark.module, mark.page, mark.activity)]
-            changed = {
-                id(mark): new for mark, new in zip(chosen, _decided(chosen, each, scheme), strict=True)
-            }
+            most = sum(mark.of for mark in chosen) + worth(each, rest)
+            new = _decided(chosen, each, scheme, most)
+            changed = {id(mark): decided for mark, decided in zip(chosen, new, strict=True)}
             who = grade.student or graded.file
             if all(changed[id(mark)] is mark for mark in chosen):
                 lines.append(f"{who}: “{each}” changes no mark")
-            if (each.marks or 0.0) > (most := sum(mark.of for mark in chosen)):
+            if (each.marks or 0.0) > most:
                 count = "1 mark counts" if most == 1 else f"{most:g} marks count"
                 lines.append(f"{who}: “{each}” gives more than there are: {count}")
                 applied = replace(each, marks=most)
@@ -187,8 +194,9 @@ def _accepted(remark: Remark, decision: Decision) -> Remark:
     return replace(remark, level="note", text=f"{remark.text}; accepted: {decision.grounds}")
 
 
-def _decided(marks: Sequence[ActivityMark], decision: Decision, scheme: MarkScheme) -> Iterator[ActivityMark]:
-    of = sum(mark.of for mark in marks)
+def _decided(
+    marks: Sequence[ActivityMark], decision: Decision, scheme: MarkScheme, of: float
+) -> Iterator[ActivityMark]:
     for mark in marks:
         match decision.kind:
             case "excuse":

@@ -71,7 +71,12 @@ class GradingBasis:
             ContentError: A page cannot be read; leaving it out would cost marks.
             UsageError: A module does not exist.
         """
-        return load(course_folder(self.lessons)).select(self.modules)
+        return self.whole_course.select(self.modules)
+
+    @cached_property
+    def whole_course(self) -> Course:
+        """Load the course with all modules, once. Raises ContentError as `course` does."""
+        return load(course_folder(self.lessons))
 
     def __reduce__(self) -> tuple[type[GradingBasis], tuple[object, ...]]:
         """Pickle without the course: another process loads it by itself."""

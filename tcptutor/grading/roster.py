@@ -100,9 +100,9 @@ class RollCall(NamedTuple):
 
     @property
     def missing(self) -> tuple[RosterStudent, ...]:
-        """Return the students without a hand-in."""
-        files = {line: each.file for line, each in self.found.items()}
-        return tuple(row for row in self.roster.students if not files.get(row.line))
+        """Return the students without a hand-in, of whom the teacher decided nothing on a module or the course."""
+        there = {line for line, each in self.found.items() if each.file or _is_decided(each)}
+        return tuple(row for row in self.roster.students if row.line not in there)
 
 
 def read_roster(path: Path, column: str = "") -> Roster:
@@ -252,6 +252,11 @@ def _repeated_ids(path: Path, rows: Iterable[RosterStudent]) -> Iterator[str]:
             # A student of two sections has two rows.
             if first is not row and first.ids != row.ids:
                 yield f"{path}: {_shown(id)} is on line {first.line} and on line {row.line}: the first counts"
+
+
+def _is_decided(graded: GradedFile) -> bool:
+    decisions = graded.grade.decisions if graded.grade else ()
+    return any(each.kind in ("marks", "excuse") and "/" not in each.page for each in decisions)
 
 
 def _by_id(roster: Roster, form: Callable[[str], str]) -> dict[str, RosterStudent]:

@@ -171,7 +171,34 @@ def test_a_student_without_a_hand_in_can_have_marks_and_excuses(course: Path, ha
     rows = {row["ID number"]: row for row in csv.DictReader(out.splitlines())}
     assert (rows["s2"]["score"], rows["s3"]["score"], rows["s3"]["percent"]) == ("4", "", "")
     assert "excused from the course" in rows["s3"]["decisions"]
-    assert "no hand-in of 2 of 3 students: s2, s3" in err
+    assert "no hand-in of 1 of 3 students: s2" in err
+
+
+def test_marks_for_the_course_of_a_student_without_a_hand_in_are_one_line(course: Path, handed: Path) -> None:
+    _decide(course, "s3", "--marks", "5")
+    out, err = _grade(course, handed, "--roster", course / "roster.csv", "--exceptions", course / "x.toml")
+    of_s3 = out[out.index("s3") :].splitlines()
+    assert of_s3 == [
+        "s3  5 of 19 marks, 26 %",
+        "  5 marks in all: The lab's network was down (AB)",
+        "s2  no hand-in",
+    ]
+    assert "no hand-in of 1 of 3 students: s2" in err
+
+
+def test_marks_for_the_course_are_shared_among_its_modules(course: Path, handed: Path) -> None:
+    """A second module doubles what the course is worth, and takes half of the marks."""
+    lessons = course / "lessons"
+    shutil.copytree(lessons / "01-small", lessons / "02-other")
+    about = lessons / "course.toml"
+    about.write_text(about.read_text().replace('modules = ["small"]', 'modules = ["small", "other"]'))
+    _decide(course, "ada", "--marks", "10")
+    _decide(course, "ada", "other/asked", "--excuse")
+    totals = []
+    for module in ("small", "other"):
+        out, _ = _grade(course, handed, "--exceptions", course / "x.toml", "--json", "--module", module)
+        totals += [each["total"] for each in json.loads(out)["hand_ins"] if each["student"] == "ada"]
+    assert totals == pytest.approx([5, 5 * 15 / 19], abs=1e-4)
 
 
 def test_accepting_a_hand_in_settles_its_remarks_and_counts_it(course: Path, handed: Path) -> None:
