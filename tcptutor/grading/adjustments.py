@@ -47,13 +47,18 @@ def adjust(
             lines.append(f"decision {number}: {problem}")
         elif each.page.partition("/")[0] in ("", *graded_modules):
             usable.append(each)
+    # A single hand-in is graded by its course's system, which has the decisions on all students.
+    is_class = len(graded) > 1 or bool(roster)
     own = DecisionsByStudent(usable, roster)
+    if is_class and (lost := [*_without_file(usable, graded, own)]):
+        lines += (f"no hand-in {each.file} of {each.student}" for each in lost)
+        usable = [each for each in usable if each not in lost]
+        own = DecisionsByStudent(usable, roster)
     found = [*graded]
     used = {id(each) for file in graded if file.grade for each in own.of(file.grade.student, file.file)}
     for student in dict.fromkeys(each.student for each in usable if id(each) not in used):
         if fold_id(student) not in {fold_id(id) for ids in roster for id in ids}:
-            # A single hand-in is graded by its course's system, which has the decisions on all students.
-            if len(graded) > 1 or roster:
+            if is_class:
                 names = [each.grade.student for each in graded if each.grade is not None]
                 similar = near(student, [*names, *(id for ids in roster for id in ids)])
                 lines.append(
@@ -61,6 +66,8 @@ def adjust(
                 )
         elif any(each.kind in ("marks", "excuse") for each in usable if each.student == student):
             found.append(GradedFile("", _without_work(part, student)))
+        elif any(each.kind == "accept" for each in usable if each.student == student):
+            lines.append(f"no hand-in of {quoted(student)} to accept")
     adjusted = [_adjusted(each, own, rest, lines) for each in found]
     return adjusted, list(dict.fromkeys(lines))
 
@@ -117,6 +124,18 @@ def worth(decision: Decision, course: Course) -> float:
         if decision.concerns(module.id, step.id, activity.id)
         and (of := course.marks.worth(activity.table)) is not None
     )
+
+
+def _without_file(
+    decisions: Sequence[Decision], graded: Sequence[GradedFile], own: DecisionsByStudent
+) -> Iterator[Decision]:
+    """Yield the decisions on a file that is not among the hand-ins of their student."""
+    named = [each for each in decisions if each.file]
+    files: dict[int, set[str]] = {}
+    for each in graded if named else ():
+        for decision in own.of(each.grade.student, each.file) if each.grade else ():
+            files.setdefault(id(decision), set()).add(each.file)
+    yield from (each for each in named if each.file not in files.get(id(each), ()))
 
 
 def _without_work(course: Course, student: str) -> Grade:

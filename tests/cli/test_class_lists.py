@@ -258,6 +258,7 @@ def test_decisions_without_effect_cost_a_line_each(course: Path, handed: Path) -
         ),
         ("ada", "small/gone", "excuse = true", "decision 2: no page 'small/gone'"),
         ("ada", "small/asked", "accept = true", "changes no mark"),
+        ("ada", "", 'accept = true\nfile = "nosuch.tcphandin"', "no hand-in nosuch.tcphandin of ada"),
     ]
     file = course / "x.toml"
     file.write_text(
@@ -266,9 +267,16 @@ def test_decisions_without_effect_cost_a_line_each(course: Path, handed: Path) -
             for student, page, what, _ in lines
         )
     )
-    _, err = _grade(course, handed, "--exceptions", file)
+    out, err = _grade(course, handed, "--exceptions", file)
     assert len(err.splitlines()) == len(lines)
     assert all(said in err for *_, said in lines)
+    assert "nosuch" not in out
+
+
+def test_a_hand_in_that_is_missing_cannot_be_accepted(course: Path, handed: Path) -> None:
+    _decide(course, "s3", "--accept")
+    _, err = _grade(course, handed, "--roster", course / "roster.csv", "--exceptions", course / "x.toml")
+    assert "no hand-in of 's3' to accept" in err
 
 
 @pytest.mark.parametrize(
