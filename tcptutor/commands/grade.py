@@ -34,7 +34,7 @@ from tcptutor.grading.reruns import Choice, Reruns, parse_choice
 from tcptutor.grading.roster import RollCall
 from tcptutor.grading.selection import instead, select, superseded_lines
 from tcptutor.grading.survey import Survey, anonymize, anonymize_files, survey
-from tcptutor.grading.views import TableView, marks_histogram, table_views
+from tcptutor.grading.views import TableView, marks_histogram, percent, table_views
 
 
 class GradeRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -176,7 +176,7 @@ def _lines(graded: GradedFile, result: Grade, everything: bool) -> Iterator[str]
     if graded.superseded_by:
         yield f"{toned(who, 'title')}  {graded.file} {instead(graded)}"
         return
-    yield f"{toned(who, 'title')}  {result.total:.4g} of {result.of:.4g} marks, {100 * result.share:.0f} %"
+    yield f"{toned(who, 'title')}  {result.total:.4g} of {result.of:.4g} marks, {percent(result.share)}"
     if result.refused:
         yield f"  {toned(result.refused, 'bad')}"
     for decision in result.decisions:

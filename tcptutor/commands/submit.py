@@ -19,6 +19,7 @@ from tcptutor.grading.formats import modules
 from tcptutor.grading.grade import ActivityMark, Grade
 from tcptutor.grading.marking import grade_hand_in
 from tcptutor.grading.remarks import shown_to_student
+from tcptutor.grading.views import percent
 from tcptutor.journal import opened_journal
 
 _MAX_PAGES = 5
@@ -103,7 +104,7 @@ def _head(manifest: HandInManifest, course: Course) -> Iterator[str]:
 
 
 def _worth(grade: Grade, course: Course, left: Mapping[str, Sequence[str]], path: Path) -> Iterator[str]:
-    total = f"{grade.total:.4g} of {grade.of:.4g} marks, {100 * grade.share:.0f} %"
+    total = f"{grade.total:.4g} of {grade.of:.4g} marks, {percent(grade.share)}"
     yield f"worth {toned(total, 'title')}, by its own evidence"
     of_modules = modules(grade)
     rows = []

@@ -24,6 +24,7 @@ _BAR_WIDTH = 10
 """Characters of a full bar."""
 _FACTORS = (1 / 8, 1 / 4, 1 / 2, 1 / 1.25, 1.25, 2, 4, 8)
 """Bounds between the bins of predictions over measurements; the middle bin is right."""
+_ONE_PERCENT = 0.01
 _FEWEST_TIMED = 5
 """Fewest questions that both students answered for which equal times are worth a remark."""
 _TEXT_WIDTH = 60
@@ -367,8 +368,8 @@ def shorten(text: str) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share such as "95 %"."""
-    return f"{100 * share:.0f} %"
+    """Return a share such as "95 %", or "0.4 %"."""
+    return units.percent(share, 1) if 0 < share < _ONE_PERCENT else f"{100 * share:.0f} %"
 
 
 def _quantity(value: float, kind: units.Kind) -> str:

@@ -10,11 +10,12 @@ from msgspec.structs import replace
 from tcptutor.grading.batch import GradingBasis
 from tcptutor.grading.drill_down import ClassDetails, pages_view
 from tcptutor.grading.survey import survey
-from tcptutor.grading.views import histogram_lines, marks_in_tenths
+from tcptutor.grading.views import TableView, histogram_lines, marks_in_tenths, percent
 from tcptutor.ui.frame import ClassApp
 from tcptutor.ui.screens.class_student import HandInRunScreen, PageScreen, StudentScreen
 from tcptutor.ui.screens.classroom import ClassScreen
 from tcptutor.ui.screens.table_screen import sort_key
+from tcptutor.ui.widgets.view_table import column_widths
 from tests.grading.evidence.student import KEY, LESSONS, Student, handed_in
 from tests.grading.graded import graded
 from tests.ui.screen import text, until, until_text
@@ -131,10 +132,36 @@ async def test_the_histogram_counts_students_by_tenths(app: ClassApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, "ada")
         assert "90–100 %" not in text(app)
-        await pilot.press("h")
-        await until_text(pilot, "90–100 %")
-        await pilot.press("2")
-        await until(pilot, lambda: "90–100 %" not in text(app))
+        for shows, key in (("h", "2"), ("1", "escape")):
+            await pilot.press(shows)
+            await until_text(pilot, "90–100 %")
+            await pilot.press(key)
+            await until(pilot, lambda: "90–100 %" not in text(app))
+
+
+@pytest.mark.parametrize("opened", [[], ["h"]])
+async def test_the_keys_at_80_columns_name_the_one_to_quit(app: ClassApp, opened: list[str]) -> None:
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_text(pilot, "cleo")
+        await pilot.press(*opened)
+        await until_text(pilot, "Esc back" if opened else "a names")
+        assert "q quit" in text(app)
+
+
+def test_the_reason_is_kept_where_an_answer_is_long() -> None:
+    heads = ("", "what", "marks", "answer", "tries", "hints", "time", "why")
+    cells = ("✗", "which", "0 of 1", "x" * 60, "1", "1", "10 s", "the answer is wrong")
+    view = TableView("v", "V", heads, (False,) * 8, (cells,), ((),))
+    widths = column_widths(heads, view, [0], 78)
+    assert sum(widths) + 2 * len(widths) <= 78
+    assert widths[-1] >= len("the answer is")
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"), [(0, "0 %"), (0.0043, "0.4 %"), (0.0002, "0.02 %"), (0.0149, "1 %"), (1, "100 %")]
+)
+def test_a_share_below_a_percent_is_not_shown_as_none(share: float, shown: str) -> None:
+    assert percent(share) == shown
 
 
 def test_an_anonymous_class_has_no_words_of_the_teacher(app: ClassApp) -> None:

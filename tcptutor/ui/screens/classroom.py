@@ -48,13 +48,14 @@ class ClassScreen(TableScreen):
     OTHER_KEYS = (*TableScreen.OTHER_KEYS, ("1 to 6", "a table"))
     FOOTER: ClassVar[tuple[tuple[str, str], ...]] = (
         ("table.open", "open"),
-        ("class.previous class.next", "other table"),
+        ("class.previous class.next", "table"),
+        ("table.back", "back"),
         ("table.search", "search"),
         ("table.sort table.reverse", "sort"),
-        ("class.histogram", "histogram"),
-        ("class.names", "names"),
+        ("class.histogram", "chart"),
         ("app.keys", "keys"),
         ("app.quit", "quit"),
+        ("class.names", "names"),
     )
 
     def __init__(self, found: Survey, details: ClassDetails | None = None, *, hidden: bool = False) -> None:
@@ -142,12 +143,20 @@ class ClassScreen(TableScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "histogram" and self.view.id != "students":
             return False
-        if action == "back" and not self._field.display:
+        if action == "back" and not (self._field.display or self._is_histogram_open):
             return False
         return super().check_action(action, parameters)
 
     def leave(self) -> None:
-        """Stay: below this screen is nothing."""
+        """Close an opened histogram; below this screen is nothing."""
+        self._has_histogram = False
+        self._show_histogram()
+        self.refresh_bindings()
+        self.schedule_keys()
+
+    @property
+    def _is_histogram_open(self) -> bool:
+        return self._has_histogram is True and self.view.id == "students"
 
     def action_turn(self, by: int) -> None:
         self.action_show((self._index + by) % len(self._views))
@@ -160,6 +169,8 @@ class ClassScreen(TableScreen):
     def action_histogram(self) -> None:
         self._has_histogram = not self.query_one("#table-chart", Static).display
         self._show_histogram()
+        self.refresh_bindings()
+        self.schedule_keys()
 
     def action_hide(self) -> None:
         row = self.selected

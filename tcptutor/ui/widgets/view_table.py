@@ -17,6 +17,8 @@ _SHORT = 16
 _LEAST = 12
 """Least columns of a cut text; with less room it is left out."""
 _LOOKS = {"✓": "good", "◐": "partial", "?": "partial", "✗": "bad", "○": "muted", "–": "muted"}
+_NAMES = 2
+"""Columns that may contain the name of a row: the first, or the one after a sign."""
 _DOWN, _UP = " ▼", " ▲"
 
 
@@ -85,8 +87,8 @@ def column_widths(heads: Sequence[str], view: TableView, rows: Sequence[int], ro
     bodies = [max((len(view.rows[row][column]) for row in rows), default=0) for column in range(len(heads))]
     natural = [max(len(head), body) if body else 0 for head, body in zip(heads, bodies, strict=True)]
     room -= 2 * _PADDING * sum(map(bool, natural))
-    # The first long text is a name, which is shown whole.
-    name = next((column for column, width in enumerate(natural) if width > _SHORT), -1)
+    # A long text after the sign is a name, which is shown whole.
+    name = next((column for column, width in enumerate(natural[:_NAMES]) if width > _SHORT), -1)
     long = [
         column
         for column, width in enumerate(natural)
