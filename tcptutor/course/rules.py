@@ -91,5 +91,5 @@ def rules(scheme: MarkScheme) -> Iterator[tuple[str, str]]:
     if scheme.before_enrolling < 1:
         earned = _earned(scheme.before_enrolling)
         yield "before enrolling", f"runs, hand work and drawn numbers earn {earned}"
-    yield "no marks", "reviews, what-ifs, the bench, tcptutor run"
+    yield "no marks", "replayed recordings, reviews, what-ifs, the bench, tcptutor run"
     yield "hand-in", "tcptutor submit writes it, and says its marks"

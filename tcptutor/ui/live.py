@@ -103,6 +103,9 @@ class Live:
     awaits_observation: bool = False
     """True while the page asks what this run showed: the explanation is withheld."""
 
+    is_enrolled: bool = False
+    """True while the student is enrolled: a replayed run says that it earns no marks."""
+
     comparisons: tuple[ComparisonRun, ...] = ()
     """Runs with other settings, drawn in the same chart."""
 

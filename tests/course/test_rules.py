@@ -48,4 +48,5 @@ def test_rules_name_every_kind_once() -> None:
     assert found["sweep"] == "no marks"
     assert found["pages"] == "only essential pages count"
     assert found["before enrolling"].endswith("earn half")
+    assert "replayed recordings" in found["no marks"]
     assert "before enrolling" not in dict(rules(MarkScheme(before_enrolling=1)))

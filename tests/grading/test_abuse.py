@@ -249,7 +249,7 @@ REFUSED_RUNS: dict[Callable[[Forger], Path], str] = {
     _at_one_time: "two of its samples have the same time, 1 s",
     _too_much: "were carried, more than the",
     _settings: "the run has other settings than the page's",
-    _recording: "was not made in a lab: it is a replay run",
+    _recording: "is a replayed recording, .*: set up the lab with `tcptutor setup`",
     _thinned: "its samples are 50 ms apart, and the lab takes one in 10",
     _cut_short: "was cut short",
     _others_run: "has the seed .*, which is not this student's",

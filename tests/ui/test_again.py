@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import msgspec
+import pytest
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
@@ -135,8 +136,11 @@ async def test_a_run_that_was_cut_short_is_no_draw(make_app, journal, lab) -> No
         assert (whole.run.experiment.seed, whole.earlier) == (1, ())
 
 
-async def test_a_replay_has_one_recording_and_plays_it_again(make_app, journal, lab, monkeypatch) -> None:
-    replay = msgspec.structs.replace(GUEST, backend="replay")
+@pytest.mark.parametrize("is_enrolled", [False, True])
+async def test_a_replay_has_one_recording_and_plays_it_again(
+    make_app, journal, lab, monkeypatch, is_enrolled: bool
+) -> None:
+    replay = msgspec.structs.replace(GUEST, backend="replay", versions={"recorded": "recorded in the guest"})
     once = lab.run
 
     async def replayed(experiment):
@@ -149,6 +153,8 @@ async def test_a_replay_has_one_recording_and_plays_it_again(make_app, journal, 
 
     monkeypatch.setattr(lab, "run", replayed)
     monkeypatch.setattr(lab, "warm", warm)
+    if is_enrolled:
+        journal.enrol("ada", "ABCD-EFGH-2345-WXQG")
     predict(journal, "10 Mbit/s", 10e6, *STEP)
     async with make_app("one-flow").run_test(size=(120, 50)) as pilot:
         await pilot.press("]")
@@ -157,6 +163,8 @@ async def test_a_replay_has_one_recording_and_plays_it_again(make_app, journal, 
         again = await run(pilot, "r")
         assert again.run.experiment.seed == 1
         assert again.spread == "the same seed again: 22.1 Mbit/s last time"
+        await until_text(pilot, "replayed from a recording")
+        assert ("earns no marks" in text(pilot.app)) == is_enrolled
         await pilot.app.bench.close()
 
 

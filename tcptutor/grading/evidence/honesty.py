@@ -115,7 +115,9 @@ def _problems(run: Run, digest: str, timed: TimedRun) -> Iterator[str]:
         timed.experiment,
     ):
         yield f"the run {timed.id} is not what the journal says was begun"
-    if run.environment.backend not in LAB_BACKENDS:
+    if run.environment.backend == "replay":
+        yield f"the run {timed.id} is a replayed recording, which earns no marks: set up the lab with `tcptutor setup`"
+    elif run.environment.backend not in LAB_BACKENDS:
         yield f"the run {timed.id} was not made in a lab: it is a {run.environment.backend} run"
     if not run.complete:
         yield f"the run {timed.id} was cut short"

@@ -253,6 +253,7 @@ class RunSide(Side):
         if isinstance(self.activity, RunActivity):
             live.charted = self.activity.chart
         live.said = self._said()
+        live.is_enrolled = self.study.is_enrolled
         live.awaits_observation = self.study.due_observation is not None
         self.widget.show(live, self._own_prediction())
 

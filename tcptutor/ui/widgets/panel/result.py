@@ -42,7 +42,8 @@ def status_pieces(live: Live) -> list[Piece]:
         ]
     done = f"done: {total:g} s of lab time in {run.wall_s:.0f} s.{repeat_keys}"
     if recorded:
-        done = f"replayed from a recording.{repeat_keys}"
+        marks = ", which earns no marks" if live.is_enrolled else ""
+        done = f"replayed from a recording{marks}.{repeat_keys}"
     elif live.from_shell:
         done = f"{total:.4g} s, started by hand; saved as {run.id}"
     elif run.environment.backend == "imported":
