@@ -14,6 +14,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import shlex
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -272,12 +273,27 @@ def _stranger_line(
 ) -> str:
     if not student:
         return f"{each.file} is of a student who never enrolled: nobody on the roster has it"
-    similar = [id for row in absent for id in row.ids if _is_similar(student, id)]
-    if similar:
-        return f"{_shown(student)} is not on the roster; {_shown(similar[0])} is, and has no hand-in"
-    if twin := alike.get(fold_id(student)):
-        return f"{_shown(student)} is not on the roster; {twin.label} is, and has a hand-in of its own"
-    return f"{_shown(student)} is not on the roster ({each.file})"
+    unknown = f"{_shown(student)} is not on the roster"
+    if similar := next((id for row in absent for id in row.ids if _is_similar(student, id)), None):
+        return f"{unknown}; {_shown(similar)} is, and has no hand-in{_if_same(student, similar)}"
+    # Numbers that are alike are often of two students; mail addresses rarely.
+    mails = (
+        id
+        for row in dict.fromkeys(alike.values())
+        for id in row.ids
+        if "@" in id and "@" in student and _is_similar(student, id)
+    )
+    twin = alike.get(fold_id(student))
+    if own := twin.name if twin else next(mails, None):
+        return f"{unknown}; {_shown(own)} is, and has a hand-in of its own{_if_same(student, own)}"
+    return f"{unknown} ({each.file})"
+
+
+def _if_same(student: str, same_as: str) -> str:
+    """Return the end of a line about two ids: the command for ids of one student."""
+    typed, right = (shlex.quote(_visible(each)) for each in (student, same_as))
+    ids = f"{typed} --same-as {right}"
+    return f'. If they are the same: tcptutor decide {ids} --reason "Typing error" --by INITIALS'
 
 
 def _is_similar(one: str, other: str) -> bool:
@@ -305,6 +321,11 @@ def _distance(one: str, other: str, most: int) -> int:
             row.append(cost)
         before, last = last, row
     return last[-1]
+
+
+def _visible(id: str) -> str:
+    """Return an id without its invisible characters; decisions find it by that too."""
+    return "".join(each for each in escaped(id) if unicodedata.category(each) != "Cf")
 
 
 def _shown(id: str) -> str:

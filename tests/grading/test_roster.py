@@ -109,7 +109,16 @@ def test_who_is_missing_and_who_is_unknown(tmp_path: Path) -> None:
 )
 def test_a_near_miss_names_who_it_may_be(typed: str, tmp_path: Path) -> None:
     (line,) = _roll(tmp_path, MOODLE, "s1", typed).lines
-    assert line == f"{typed} is not on the roster; bob@example.edu is, and has no hand-in"
+    assert line.startswith(f"{typed} is not on the roster; bob@example.edu is, and has no hand-in. ")
+    assert f"tcptutor decide {typed} --same-as bob@example.edu " in line
+
+
+def test_a_near_miss_is_named_beside_a_hand_in_under_the_right_id(tmp_path: Path) -> None:
+    (line,) = _roll(tmp_path, MOODLE, "ada@example.edu", "s2", "bob@exmaple.edu").lines
+    assert "has a hand-in of its own" in line
+    assert "tcptutor decide bob@exmaple.edu --same-as bob@example.edu " in line
+    (line,) = _roll(tmp_path, PLAIN, "s1", "s2", "s3").lines
+    assert "--same-as" not in line
 
 
 @pytest.mark.parametrize("typed", ["BOB@example.edu", "bob\u200b@example.edu", "S2"])
