@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 
 import click
@@ -35,6 +36,9 @@ from tcptutor.grading.roster import RollCall
 from tcptutor.grading.selection import instead, select, superseded_lines
 from tcptutor.grading.survey import Survey, anonymize, anonymize_files, survey
 from tcptutor.grading.views import TableView, marks_histogram, percent, table_views
+
+_MarkRow = tuple[str, str, str, str]
+"""Sign, place, marks and reason."""
 
 
 class GradeRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -194,7 +198,7 @@ def _lines(graded: GradedFile, result: Grade, everything: bool) -> Iterator[str]
         or mark.outcome in ("refused", "inconclusive")
         or _is_decided_on_page(mark, result)
     ]
-    yield from table([mark_row(mark) for mark in shown], indent=4)
+    yield from table([*_mark_rows(shown)], indent=4)
 
 
 def _is_decided_on_page(mark: ActivityMark, result: Grade) -> bool:
@@ -207,7 +211,22 @@ def _is_decided_on_page(mark: ActivityMark, result: Grade) -> bool:
     )
 
 
-def mark_row(mark: ActivityMark) -> tuple[str, str, str, str]:
+def _mark_rows(marks: Sequence[ActivityMark]) -> Iterator[_MarkRow]:
+    """Yield a row per mark, but only one for all activities of a page that were not done."""
+    for (module, page), of_page in groupby(marks, lambda mark: (mark.module, mark.page)):
+        found = [*of_page]
+        missing = [mark for mark in found if mark.outcome == "missing" and not mark.decision]
+        if len(missing) < 2:
+            missing = []
+        yield from (mark_row(mark) for mark in found if mark not in missing)
+        if missing:
+            of = f"0 of {sum(mark.of for mark in missing):.3g}"
+            names = ", ".join(mark.activity for mark in missing)
+            reason = "nothing was done" if missing == found else f"not done: {names}"
+            yield SIGNS["missing"], f"{module}/{page}", of, reason
+
+
+def mark_row(mark: ActivityMark) -> _MarkRow:
     """Return the sign, place, marks and reason of an activity."""
     place = f"{mark.module}/{mark.page}"
     return (

@@ -223,6 +223,20 @@ def test_every_mark_is_told_where_that_is_asked(tmp_path: Path, without_state: P
     assert "the answer is wrong" in whole
 
 
+def test_activities_of_a_page_that_were_not_done_have_one_line(tmp_path: Path, without_state: Path) -> None:
+    def begins(one: Student) -> None:
+        one.answer(1, "which")
+        one.answer(2, "predict", "2 Mbit/s")
+
+    lines = tcptutor(*GRADE, str(handed_in("ada", tmp_path / "ada", begins)), "--all").stdout.splitlines()
+    of_page = {page: [line for line in lines if f"small/{page}" in line] for page in ("ran", "swept")}
+    done, left = of_page["ran"]
+    assert "✓  small/ran predict" in done
+    assert left.split()[:5] == ["○", "small/ran", "0", "of", "5"]
+    assert all(id in left for id in ("experiment", "largest", "after"))
+    assert [line.split()[:5] for line in of_page["swept"]] == [["○", "small/swept", "0", "of", "3"]]
+
+
 @pytest.mark.guest
 def test_runs_are_made_again_and_compared(key: Path, tmp_path: Path, without_state: Path) -> None:
     """Ada's run is of an older lab, or of this one: it agrees."""
