@@ -33,7 +33,7 @@ async def test_a_run_without_fault_is_valid_and_says_what_it_looked_at(
 
 
 async def test_too_few_losses(guest: GuestBackend, build: Build) -> None:
-    run = await play(guest, build(**BASE, loss="0.1 %"))
+    run = await play(guest, build(**BASE | {"rate": "100 Mbit/s", "loss": "0.1 %"}))
     assert run.fidelity.status == "suspect"
     doubt(run, "loss event")
 
