@@ -84,6 +84,9 @@ def test_a_command_that_is_named_is_there(line: str, file: str) -> None:
         return
     if words[-1].startswith("-"):  # the option is what is meant
         return
+    if "--course" in words:  # the guide's own course is not there
+        at = words.index("--course")
+        del words[at : at + 2]
     # Parsed as typed: unknown options, missing and left-over words are refused.
     given = command.make_context(str(command.name), words).params
     for name in (given.get("experiment"), given.get("name") if command.name == "run" else None):
