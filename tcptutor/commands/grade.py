@@ -186,7 +186,7 @@ def _lines(graded: GradedFile, result: Grade, everything: bool) -> Iterator[str]
     for decision in result.decisions:
         yield f"  {decision}"
     for remark in result.remarks:
-        yield f"  {toned(remark.text, 'doubt' if remark.level == 'decide' else 'faint')}"
+        yield f"  {toned(remark.line, 'doubt' if remark.level == 'decide' else 'faint')}"
     if graded.file or everything:
         rows = [(name, f"{got:.4g}", "of", f"{of:.4g}") for name, (got, of) in modules(result).items()]
         yield from table(rows, right=(False, True, False, True))

@@ -18,6 +18,11 @@ class Remark(msgspec.Struct, frozen=True, kw_only=True):
     for_student: str = ""
     """The sentence that the student is shown; it names no other student. Empty: nothing is shown."""
 
+    @property
+    def line(self) -> str:
+        """The text, marked if it waits for the teacher's decision."""
+        return f"to decide: {self.text}" if self.level == "decide" else self.text
+
     def __str__(self) -> str:
         return self.text
 

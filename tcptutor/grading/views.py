@@ -131,7 +131,7 @@ def _students(found: Survey) -> TableView:
         (False, True, True, True, False, True, False),
         tuple(map(_student, found.students)),
         tuple(
-            (*([row.refused] if row.refused else []), *row.decisions, *map(str, row.remarks))
+            (*([row.refused] if row.refused else []), *row.decisions, *(each.line for each in row.remarks))
             for row in found.students
         ),
         tuple(notes) or ("no hand-in was graded",),

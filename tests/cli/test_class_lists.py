@@ -321,12 +321,16 @@ def test_remarks_of_the_class_are_about_students_as_the_teacher_knows_them(cours
 
     (course / "x.toml").write_text("")
     assert any("events are also in another hand-in" in text for text in waiting())
+    open_remark = "  to decide: "
+    assert open_remark in _grade(course, both, "--exceptions", course / "x.toml")[0]
     _decide(course, "bbo", "--same-as", "bob")
     assert not any("events are also in another hand-in" in text for text in waiting())
     (course / "x.toml").write_text("")
     for name in ("bbo", "bob"):
         _decide(course, name, "--accept")
     assert waiting() == []
+    out, _ = _grade(course, both, "--exceptions", course / "x.toml")
+    assert open_remark not in out and "; accepted: The lab's network was down (AB)" in out
 
 
 def test_the_class_report_names_who_is_missing(course: Path, handed: Path) -> None:
