@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -58,13 +59,22 @@ class ClassLists(NamedTuple):
 
 
 def read_lists(
-    roster: Path | None, column: str | None, section: str | None, exceptions: Path | None
+    roster: Path | None,
+    column: str | None,
+    section: str | None,
+    exceptions: Path | None,
+    hand_ins: Sequence[Path] = (),
 ) -> ClassLists:
-    """Read the files of the options, and warn of rows that cannot be used. Raises UsageError."""
+    """Read the files of the options, and warn of rows that cannot be used. Raises UsageError.
+
+    Without `exceptions`, warn of a file of decisions in the working folder or beside the hand-ins.
+    """
     if roster is None and (column or section):
         raise UsageError(
             f"{'--roster-column' if column else '--section'} is about a roster: add --roster FILE"
         )
+    if exceptions is None and (unused := _unused_decisions(hand_ins)):
+        warn(f"{unused} is not applied: add --exceptions {shlex.quote(unused)}")
     decisions = read_decisions(exceptions) if exceptions is not None else ()
     if roster is None:
         return ClassLists(None, None, decisions)
@@ -72,3 +82,8 @@ def read_lists(
     for problem in whole.problems:
         warn(problem)
     return ClassLists(whole, whole.section(section) if section else whole, decisions)
+
+
+def _unused_decisions(hand_ins: Sequence[Path]) -> str:
+    folders = dict.fromkeys([Path(), *(each.parent for each in hand_ins)])
+    return next((str(file) for each in folders if (file := each / "exceptions.toml").is_file()), "")

@@ -301,6 +301,15 @@ def test_a_file_of_decisions_that_is_none_stops_grading_in_one_line(
     assert said in " ".join(done.stderr.split())
 
 
+def test_a_file_of_decisions_that_is_not_applied_is_named(course: Path, handed: Path) -> None:
+    folder = shutil.copytree(handed, course / "handed")
+    (folder / "exceptions.toml").write_text("")
+    _, err = _grade(course, folder)
+    assert f"--exceptions {folder / 'exceptions.toml'}" in err and err.count("\n") == 1
+    _, err = _grade(course, folder, "--exceptions", folder / "exceptions.toml")
+    assert err == ""
+
+
 def test_remarks_of_the_class_are_about_students_as_the_teacher_knows_them(course: Path) -> None:
     """One student enrolled twice, and handed in each time: the files share events."""
     both = course / "both"
