@@ -16,6 +16,7 @@ from tcptutor.base.errors import UsageError, quoted
 from tcptutor.base.files import atomic
 from tcptutor.commands.class_lists import ClassLists, read_lists
 from tcptutor.commands.comments import write_drafts
+from tcptutor.commands.folding import fold_line, fold_rows
 from tcptutor.commands.output import Bar, on_terminal, print_json, print_lines, toned, warn, width
 from tcptutor.commands.sheets import write_sheets
 from tcptutor.commands.student_files import check_folder
@@ -97,10 +98,10 @@ def exit_code(graded: Sequence[GradedFile]) -> int:
 
 def _print_grades(graded: Sequence[GradedFile], roll: RollCall | None, request: GradeRequest) -> None:
     if request.output is None and request.kind == "text":
-        print_lines(_text(graded, roll, request.everything))
+        print_lines(_text(graded, roll, request.everything, width()))
         return
     if request.kind == "text":
-        text = "\n".join([*map(click.unstyle, _text(graded, roll, request.everything)), ""])
+        text = "\n".join([*map(click.unstyle, _text(graded, roll, request.everything, None)), ""])
     else:
         text = format_grades(graded, request.kind, roll)
     if request.output is None:
@@ -167,26 +168,28 @@ def grade_all(
     return graded
 
 
-def _text(graded: Sequence[GradedFile], roll: RollCall | None, everything: bool) -> Iterator[str]:
+def _text(
+    graded: Sequence[GradedFile], roll: RollCall | None, everything: bool, columns: int | None
+) -> Iterator[str]:
     for each in graded:
         if each.grade is not None:
-            yield from _lines(each, each.grade, everything)
+            yield from _lines(each, each.grade, everything, columns)
     for row in roll.missing if roll else ():
         yield f"{toned(row.label, 'title')}  no hand-in"
 
 
-def _lines(graded: GradedFile, result: Grade, everything: bool) -> Iterator[str]:
+def _lines(graded: GradedFile, result: Grade, everything: bool, columns: int | None) -> Iterator[str]:
     who = result.student or graded.file
     if graded.superseded_by:
         yield f"{toned(who, 'title')}  {graded.file} {instead(graded)}"
         return
     yield f"{toned(who, 'title')}  {result.total:.4g} of {result.of:.4g} marks, {percent(result.share)}"
     if result.refused:
-        yield f"  {toned(result.refused, 'bad')}"
+        yield from fold_line(f"  {result.refused}", columns, "bad")
     for decision in result.decisions:
-        yield f"  {decision}"
+        yield from fold_line(f"  {decision}", columns)
     for remark in result.remarks:
-        yield f"  {toned(remark.line, 'doubt' if remark.level == 'decide' else 'faint')}"
+        yield from fold_line(f"  {remark.line}", columns, "doubt" if remark.level == "decide" else "faint")
     if graded.file or everything:
         rows = [(name, f"{got:.4g}", "of", f"{of:.4g}") for name, (got, of) in modules(result).items()]
         yield from table(rows, right=(False, True, False, True))
@@ -198,7 +201,7 @@ def _lines(graded: GradedFile, result: Grade, everything: bool) -> Iterator[str]
         or mark.outcome in ("refused", "inconclusive")
         or _is_decided_on_page(mark, result)
     ]
-    yield from table([*_mark_rows(shown)], indent=4)
+    yield from fold_rows([*_mark_rows(shown)], columns, indent=4)
 
 
 def _is_decided_on_page(mark: ActivityMark, result: Grade) -> bool:
@@ -212,17 +215,15 @@ def _is_decided_on_page(mark: ActivityMark, result: Grade) -> bool:
 
 
 def _mark_rows(marks: Sequence[ActivityMark]) -> Iterator[_MarkRow]:
-    """Yield a row per mark, but only one for all activities of a page that were not done."""
+    """Yield a row per mark, and one for all activities of a page that were not done."""
     for (module, page), of_page in groupby(marks, lambda mark: (mark.module, mark.page)):
         found = [*of_page]
         missing = [mark for mark in found if mark.outcome == "missing" and not mark.decision]
-        if len(missing) < 2:
-            missing = []
         yield from (mark_row(mark) for mark in found if mark not in missing)
         if missing:
             of = f"0 of {sum(mark.of for mark in missing):.3g}"
             names = ", ".join(mark.activity for mark in missing)
-            reason = "nothing was done" if missing == found else f"not done: {names}"
+            reason = "not done" if missing == found else f"not done: {names}"
             yield SIGNS["missing"], f"{module}/{page}", of, reason
 
 

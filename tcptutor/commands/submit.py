@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tcptutor.base import places, sizes
-from tcptutor.base.columns import table
 from tcptutor.base.errors import TutorError, UsageError, quoted
+from tcptutor.commands.folding import fold_line, fold_rows
 from tcptutor.commands.grade import mark_row
-from tcptutor.commands.output import Bar, count, print_json, print_lines, remark, toned, warn
+from tcptutor.commands.output import Bar, count, print_json, print_lines, remark, toned, warn, width
 from tcptutor.commands.targets import check_targets
 from tcptutor.course.outline import Course, read_course
 from tcptutor.course.rules import activity_rule, deadline_rule, pages_rule
@@ -54,7 +54,7 @@ def submit(output: str | None, replace: bool, as_json: bool) -> int:
     if not collected.events:
         raise UsageError("there is no work to hand in yet: `tcptutor` opens the course")
     if not as_json:
-        print_lines(_head(manifest, course))
+        print_lines(part for line in _head(manifest, course) for part in fold_line(line, width()))
     with Bar("runs", len(collected.runs)) as bar:
         write_hand_in(path, manifest, collected.events, collected.runs, bar.advance)
     if len(collected.runs) > _LONG_RUNS and not as_json:
@@ -104,6 +104,7 @@ def _head(manifest: HandInManifest, course: Course) -> Iterator[str]:
 
 
 def _worth(grade: Grade, course: Course, left: Mapping[str, Sequence[str]], path: Path) -> Iterator[str]:
+    columns = width()
     total = f"{grade.total:.4g} of {grade.of:.4g} marks, {percent(grade.share)}"
     yield f"worth {toned(total, 'title')}, by its own evidence"
     of_modules = modules(grade)
@@ -111,13 +112,14 @@ def _worth(grade: Grade, course: Course, left: Mapping[str, Sequence[str]], path
     for module in course.modules:
         got, of = of_modules.get(module.id, (0.0, 0.0))
         rows.append((module.title, f"{got:.4g}", "of", f"{of:.4g}", _pages_left(left[module.id])))
-    yield from table(rows, right=(False, True, False, True, False))
+    yield from fold_rows(rows, columns, right=(False, True, False, True, False))
     for line in shown_to_student(grade.remarks):
-        yield f"  {toned(line, 'doubt')}"
+        yield from fold_line(f"  {line}", columns, "doubt")
     reduced = _reduced(grade)
-    yield from table([mark_row(mark) for mark in reduced[:_MAX_REASONS]])
+    yield from fold_rows([mark_row(mark) for mark in reduced[:_MAX_REASONS]], columns)
     if len(reduced) > _MAX_REASONS:
-        yield f"  and {len(reduced) - _MAX_REASONS} more: `tcptutor grade {path} --all` shows every mark"
+        more = f"  and {len(reduced) - _MAX_REASONS} more: `tcptutor grade {path} --all` shows every mark"
+        yield from fold_line(more, columns)
 
 
 def _pages_left(of_module: Sequence[str]) -> str:
