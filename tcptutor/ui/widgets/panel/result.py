@@ -42,8 +42,7 @@ def status_pieces(live: Live) -> list[Piece]:
         ]
     done = f"done: {total:g} s of lab time in {run.wall_s:.0f} s.{repeat_keys}"
     if recorded:
-        marks = ", which earns no marks" if live.is_enrolled else ""
-        done = f"replayed from a recording{marks}.{repeat_keys}"
+        done = f"replayed from a recording.{repeat_keys}"
     elif live.from_shell:
         done = f"{total:.4g} s, started by hand; saved as {run.id}"
     elif run.environment.backend == "imported":
@@ -73,7 +72,8 @@ def explanation(live: Live, width: int) -> list[Line]:
         if live.report.note and live.report.note not in live.run.fidelity.reasons:
             lines += paragraph("", TEXT, live.report.note, width)
     if recorded := words.recorded(live.run.environment):
-        lines += paragraph("replay: ", WARN, recorded, width)
+        label = "no marks: " if live.is_enrolled else "replay: "
+        lines += paragraph(label, WARN, recorded, width)
     if live.unsaved:
         lines += paragraph("⚠ not saved: ", BAD, live.unsaved, width)
     fidelity = live.run.fidelity
