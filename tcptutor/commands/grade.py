@@ -36,6 +36,7 @@ from tcptutor.grading.reruns import Choice, Reruns, parse_choice
 from tcptutor.grading.roster import RollCall
 from tcptutor.grading.selection import instead, select, superseded_lines
 from tcptutor.grading.survey import Survey, anonymize, anonymize_files, survey
+from tcptutor.grading.versions import CourseVersions, lost_versions
 from tcptutor.grading.views import TableView, marks_histogram, percent, table_views
 
 _MarkRow = tuple[str, str, str, str]
@@ -163,6 +164,12 @@ def grade_all(
             warn(each.problem)
     for line in superseded_lines(graded):
         warn(line)
+    if basis.versions is not None:
+        for line in (
+            *CourseVersions(basis.course, basis.versions).ambiguous,
+            *lost_versions(graded, basis.versions),
+        ):
+            warn(line)
     if session.none_counts(graded):
         warn(f"no hand-in belongs to the course {basis.code}: check the key")
     return graded

@@ -128,6 +128,8 @@ class Grade(msgspec.Struct, frozen=True, kw_only=True):
     course: str
     title: str
     made: str
+    other_version: str | None = None
+    """Version of the lessons it was made with, if they are not those that grade it; empty without a name."""
     marks: tuple[ActivityMark, ...]
     remarks: tuple[Remark, ...] = ()
     refused: str = ""
@@ -168,6 +170,7 @@ def printable(grade: Grade) -> Grade:
         student=escaped(grade.student),
         course=escaped(grade.course),
         made=escaped(grade.made),
+        other_version=None if grade.other_version is None else escaped(grade.other_version),
         refused=escaped(grade.refused),
         remarks=tuple(map(_printable_remark, grade.remarks)),
         marks=tuple(

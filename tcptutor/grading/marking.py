@@ -55,15 +55,17 @@ def grade_hand_in(
     ]
     # Before enrolling, all students have the same seeds, and the lab then makes equal runs.
     own = {run.id for page in line.pages.values() for run in page.runs if line.enrolled_at(run.begun)}
+    changes = changed_lessons(hand_in.manifest, course)
     grade = Grade(
         student=enrolment.student if enrolment else "",
         course=enrolment.course if enrolment else "",
         title=course.title,
         made=hand_in.manifest.made,
+        other_version=changes.version if changes.pages else None,
         marks=tuple(marks),
         remarks=(
             *plausibility.remarks(hand_in, line, ownership, course.marks),
-            *changed_lessons(hand_in.manifest, course).remarks(marks),
+            *changes.remarks(marks),
             *pace.remarks(marks),
         ),
         refused=refused,

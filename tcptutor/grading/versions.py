@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from tcptutor.course.outline import Course, OpenedCourse, load
 from tcptutor.course.pack import SUFFIX, course_folder, lesson_hashes
 from tcptutor.course.step import Step
 from tcptutor.grading.evidence.hand_in import HandIn, HandInManifest
-from tcptutor.grading.grade import ActivityMark
+from tcptutor.grading.grade import ActivityMark, GradedFile
 from tcptutor.grading.remarks import Remark, decide, note
 
 _MOST_NAMED = 4
@@ -53,6 +54,19 @@ class LessonChanges(NamedTuple):
             named = ", ".join(f"{mark.page} {mark.activity}" for mark in gone[:_MOST_NAMED])
             answers = "1 answer names a choice" if len(gone) == 1 else f"{len(gone)} answers name choices"
             yield decide(f"{answers} that its page does not have, and costs nothing: {named}", shown=True)
+
+
+def lost_versions(graded: Iterable[GradedFile], folder: Path) -> Iterator[str]:
+    """Yield a line for each version whose lessons are not in the folder, though hand-ins were made with them."""
+    made_with = Counter(
+        each.grade.other_version
+        for each in graded
+        if each.grade is not None and each.grade.other_version is not None and not each.superseded_by
+    )
+    for version, number in made_with.items():
+        hand_ins = "1 hand-in was" if number == 1 else f"{number} hand-ins were"
+        lessons = f"version {quoted(version)}, whose lessons" if version else "lessons that"
+        yield f"{hand_ins} made with {lessons} are not in {folder}: the current lessons mark the work"
 
 
 def check_course(hand_in: HandIn, course: Course) -> None:
@@ -99,9 +113,9 @@ class CourseVersions:
             TutorError: A version cannot be read.
         """
         self.current = course
-        self._others = [
-            other for each in _found(folder) if (other := OpenedCourse(each).course).id == course.id
-        ]
+        opened = ((each, OpenedCourse(course_folder(each)).course) for each in _found(folder))
+        self._named = [(each, other) for each, other in opened if other.id == course.id]
+        self._others = [other for _, other in self._named]
         self._hashes = [_places(lesson_hashes(each)) for each in (course, *self._others)]
         self._loaded: dict[Path, Course] = {}
 
@@ -116,6 +130,17 @@ class CourseVersions:
         yield self.current
         for each in self._others:
             yield self._load(each)
+
+    @property
+    def ambiguous(self) -> Iterator[str]:
+        """A line for each two versions in the folder with one name and different lessons."""
+        hashes = self._hashes[1:]
+        first: dict[str, int] = {}
+        for at, (path, course) in enumerate(self._named):
+            before = first.setdefault(course.version, at)
+            if course.version and hashes[before] != hashes[at]:
+                both = f"{self._named[before][0]} and {path} are both version {quoted(course.version)}"
+                yield f"{both} of {course.id}, with different lessons: give each its own version"
 
     def course_of(self, made: HandInManifest) -> Course:
         """Return the version that a hand-in was made with; the current one if none fits."""
@@ -138,7 +163,7 @@ class CourseVersions:
 
 
 def _found(folder: Path | None) -> Iterator[Path]:
-    """Yield the folders of the courses and packs in `folder`."""
+    """Yield the courses and packs in `folder`."""
     if folder is None:
         return
     found = [
@@ -150,8 +175,7 @@ def _found(folder: Path | None) -> Iterator[Path]:
         raise UsageError(
             f"no version of a course in {folder}: put folders with a course.toml or {SUFFIX} files there"
         )
-    for each in found:
-        yield course_folder(each)
+    yield from found
 
 
 def _places(hashes: Mapping[str, str]) -> _Places:

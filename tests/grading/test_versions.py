@@ -122,6 +122,24 @@ def test_a_folder_of_versions_grades_each_hand_in_by_its_own(
     assert tcptutor("grade", file, "--course", current, "--versions", tmp_path / "ada").returncode == 2
 
 
+def test_a_folder_of_versions_without_the_needed_one_is_reported(
+    edited: Callable[..., Path], tmp_path: Path
+) -> None:
+    first = edited("first", "course.toml", lambda text: f'version = "1"\n{text}')
+    file = hand_in(first, tmp_path, lambda one: one.answer(1, "which"))
+    current = edited("current", ASKED, with_more_choices)
+    versions = tmp_path / "versions"
+    versions.mkdir()
+    write_pack(current, versions / "2.tcpcourse")
+    words = ("grade", file, "--course", current, "--key", KEY.code, "--versions", versions)
+    assert "version '1', whose lessons are not in" in tcptutor(*words).stderr
+    write_pack(first, versions / "1.tcpcourse")
+    assert tcptutor(*words).stderr == ""
+    write_pack(edited("changed", ASKED, with_more_choices, first), versions / "again.tcpcourse")
+    (line,) = tcptutor(*words).stderr.splitlines()
+    assert "1.tcpcourse" in line and "again.tcpcourse" in line and "'1'" in line
+
+
 def test_a_hand_in_of_another_course_is_refused_and_not_marked(
     edited: Callable[..., Path], tmp_path: Path
 ) -> None:
