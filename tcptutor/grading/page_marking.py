@@ -29,7 +29,7 @@ from tcptutor.grading.evidence.ownership import Ownership
 from tcptutor.grading.evidence.pace import answer_seconds
 from tcptutor.grading.evidence.timeline import PageTimeline, TimedResponse, TimedRun, Timeline
 from tcptutor.grading.grade import ActivityMark, given_answers
-from tcptutor.grading.scoring import MISSING, NOT_TRUSTED, Finding, Scorer, best_of, unmarkable
+from tcptutor.grading.scoring import MISSING, NOT_TRUSTED, Score, Scorer, best_of, unmarkable
 from tcptutor.run import Run
 
 
@@ -104,7 +104,7 @@ class PageMarker:
             personal.order_seed(identity, self._module.id, self._step.id, activity.id)
         )
 
-    def _mark(self, activity: Activity) -> Finding:
+    def _mark(self, activity: Activity) -> Score:
         match activity:
             case Question():
                 return self._mark_question(activity)
@@ -118,17 +118,17 @@ class PageMarker:
                 return self._mark_challenge(activity)
         return self._mark_session(activity)
 
-    def _distrust(self, timed: TimedRun, events: tuple[int, ...]) -> Finding | None:
-        """Return the finding for a run that is not trusted; None for a trusted run."""
+    def _distrust(self, timed: TimedRun, events: tuple[int, ...]) -> Score | None:
+        """Return the score of a run that is not trusted; None for a trusted run."""
         checked = self._checks.check(timed)
         wrong = next(iter(checked.problems), "")
         if checked.run is not None and not wrong:
             wrong = self._ownership_problem(checked.run, timed)
         if wrong:
-            return Finding("refused", reason=wrong, events=events, runs=(timed.id,), at=timed.ended_at)
+            return Score("refused", reason=wrong, events=events, runs=(timed.id,), at=timed.ended_at)
         if checked.doubt:
             reason = f"{checked.doubt}: run it again"
-            return Finding("inconclusive", reason=reason, events=events, runs=(timed.id,), at=timed.ended_at)
+            return Score("inconclusive", reason=reason, events=events, runs=(timed.id,), at=timed.ended_at)
         return None
 
     def _step_at(self, timed: TimedRun) -> Step:
@@ -162,10 +162,10 @@ class PageMarker:
             return (total_throughput(run) if is_rate else measured(predict.measure, run)) or None
         return None
 
-    def _mark_question(self, question: Question) -> Finding:
+    def _mark_question(self, question: Question) -> Score:
         knew = self._page.order.knew
         wrong: list[int] = []
-        right: list[tuple[int, Finding]] = []
+        right: list[tuple[int, Score]] = []
         last = MISSING
         for given in self._page.responses_to(question.id):
             # After enrolling, a question may be answered again with the student's own numbers.
@@ -179,11 +179,11 @@ class PageMarker:
                 wrong.append(given.serial)
         return best_of([found for _, found in right]) if right else last
 
-    def _mark_answer(self, question: Question, given: TimedResponse) -> tuple[Finding, bool | None]:
-        """Return the finding for an answer, and whether it is right; None for an answer that does not count."""
+    def _mark_answer(self, question: Question, given: TimedResponse) -> tuple[Score, bool | None]:
+        """Return the score of an answer, and whether it is right; None for an answer that does not count."""
         read_off = question.against_run and self._step.sweep is None
         timed = self._page.run_before(given.serial) if read_off else None
-        found = Finding("none", events=(given.serial,), runs=(timed.id,) if timed else ())
+        found = Score("none", events=(given.serial,), runs=(timed.id,) if timed else ())
         problem = self._evidence_problem(question, given)
         # A doubted run may excuse a right answer: a wrong one does not even fit the doubted run.
         if problem is not None and problem.outcome != "inconclusive":
@@ -201,9 +201,9 @@ class PageMarker:
         no_fit = found._replace(outcome="inconclusive", reason="no answer fits the run")
         return problem or no_fit, None
 
-    def _evidence_problem(self, question: Question, given: TimedResponse) -> Finding | None:
-        """Return the finding for an answer with other numbers, or without a trusted run; None if all is well."""
-        refused = Finding("refused", events=(given.serial,))
+    def _evidence_problem(self, question: Question, given: TimedResponse) -> Score | None:
+        """Return the score of an answer with other numbers, or without a trusted run; None if all is well."""
+        refused = Score("refused", events=(given.serial,))
         not_own = honesty.draw_problem(
             self._line, self._module.id, self._step.id, question, self._page, given
         )
@@ -250,11 +250,11 @@ class PageMarker:
             each.serial < given.serial for each in self._page.responses_to(sweep.id)
         )
 
-    def _mark_prediction(self, activity: Activity) -> Finding:
+    def _mark_prediction(self, activity: Activity) -> Score:
         firsts = self._page.firsts(self._page.responses_to(activity.id))
         return best_of(self._mark_first(activity, first) for first in firsts)
 
-    def _mark_first(self, activity: Activity, first: TimedResponse) -> Finding:
+    def _mark_first(self, activity: Activity, first: TimedResponse) -> Score:
         events = (first.serial,)
         earlier = next(
             (
@@ -265,30 +265,30 @@ class PageMarker:
             None,
         )
         if earlier is not None:
-            return Finding("refused", reason=f"the run {earlier.id} was begun before it", events=events)
+            return Score("refused", reason=f"the run {earlier.id} was begun before it", events=events)
         if first.response.answer == activity.reference().empty:
-            return Finding("none", reason="it was left out", events=events)
+            return Score("none", reason="it was left out", events=events)
         try:
             activity.mark(first.response.answer)
         except UsageError as error:
-            return unmarkable(Finding("none", events=events), error)
-        return self._scorer.score_response(activity, first, Finding("full", events=events))
+            return unmarkable(Score("none", events=events), error)
+        return self._scorer.score_response(activity, first, Score("full", events=events))
 
     # Runs
 
-    def _mark_run(self) -> Finding:
-        without = Finding("missing", reason="no run of it went to its end")
+    def _mark_run(self) -> Score:
+        without = Score("missing", reason="no run of it went to its end")
         return best_of(map(self._mark_complete_run, self._page.tried_runs), without)
 
-    def _mark_complete_run(self, timed: TimedRun) -> Finding:
+    def _mark_complete_run(self, timed: TimedRun) -> Score:
         events, runs = (timed.begun, timed.ended), (timed.id,)
         if distrusted := self._distrust(timed, events):
             return distrusted
-        return self._scorer.score(Finding("full", events=events, runs=runs), moment(timed.ended_at))
+        return self._scorer.score(Score("full", events=events, runs=runs), moment(timed.ended_at))
 
-    def _mark_sweep(self, sweep: SweepActivity) -> Finding:
+    def _mark_sweep(self, sweep: SweepActivity) -> Score:
         number = len(sweep.cells())
-        best: dict[int | None, Finding] = {}
+        best: dict[int | None, Score] = {}
         for timed in self._page.complete_runs[-MOST_SWEPT:]:
             expected = (self._step_at(timed).sweep or sweep).cells()
             wanted = [at for at in range(number) if at not in best or best[at].outcome != "full"]
@@ -303,7 +303,7 @@ class PageMarker:
         good = [found for found in best.values() if found.outcome not in NOT_TRUSTED]
         doubted = [found for found in best.values() if found.outcome in NOT_TRUSTED]
         if not good:
-            without = Finding("missing", reason="none of its runs went to its end")
+            without = Score("missing", reason="none of its runs went to its end")
             return best_of(doubted, unplaced or without)
         share = sum(found.share for found in good) / number
         reasons = [found.reason for found in good if found.reason]
@@ -312,7 +312,7 @@ class PageMarker:
         if missing := number - len(best):
             why = f": {unplaced.reason}" if unplaced else ""
             reasons.append(f"{_some(missing, number)} missing{why}")
-        return Finding(
+        return Score(
             "full" if share >= 1 else "part" if share > 0 else "none",
             share=share,
             reason=", ".join(dict.fromkeys(reasons)),
@@ -321,16 +321,16 @@ class PageMarker:
             at=max(found.at for found in good),
         )
 
-    def _mark_challenge(self, challenge: ChallengeActivity) -> Finding:
+    def _mark_challenge(self, challenge: ChallengeActivity) -> Score:
         given = self._page.responses_to(challenge.id)
         right = self._page.right_responses(challenge.id)
-        without = Finding("none", reason="it is not reached") if given else MISSING
+        without = Score("none", reason="it is not reached") if given else MISSING
         return best_of((self._judge_challenge(challenge, response) for response in right), without)
 
-    def _judge_challenge(self, challenge: ChallengeActivity, given: TimedResponse) -> Finding:
+    def _judge_challenge(self, challenge: ChallengeActivity, given: TimedResponse) -> Score:
         timed, events = self._page.run_before(given.serial), (given.serial,)
         if timed is None:
-            return Finding("refused", reason="no whole run was there to judge it by", events=events)
+            return Score("refused", reason="no whole run was there to judge it by", events=events)
         # The app accepts no solution whose run is doubted, and neither does `challenge.mark`.
         distrusted = self._distrust(timed, events)
         if distrusted is not None and distrusted.outcome != "inconclusive":
@@ -341,10 +341,10 @@ class PageMarker:
                 given.response.answer, MarkContext(run=self._checks.check(timed).run, start=start)
             )
         except UsageError as error:
-            return Finding("refused", reason=str(error), events=events, runs=(timed.id,))
+            return Score("refused", reason=str(error), events=events, runs=(timed.id,))
         if not mark.correct:
-            return Finding("none", reason=mark.feedback, events=events, runs=(timed.id,))
-        return self._scorer.score_response(challenge, given, Finding("full", events=events, runs=(timed.id,)))
+            return Score("none", reason=mark.feedback, events=events, runs=(timed.id,))
+        return self._scorer.score_response(challenge, given, Score("full", events=events, runs=(timed.id,)))
 
     def _start_run(self, challenge: ChallengeActivity, given: TimedResponse) -> Run | None:
         for timed in islice(self._page.runs_before(given.serial), MOST_SWEPT):
@@ -359,26 +359,26 @@ class PageMarker:
                     return run
         return None
 
-    def _mark_session(self, activity: Activity) -> Finding:
+    def _mark_session(self, activity: Activity) -> Score:
         given = self._page.responses_to(activity.id)
         reached = self._page.right_responses(activity.id)
         if not reached or not isinstance(activity, ShellActivity):
-            return Finding("none", reason="not all goals were reached") if given else MISSING
+            return Score("none", reason="not all goals were reached") if given else MISSING
         return best_of(self._mark_reached(activity, each) for each in reached)
 
-    def _mark_reached(self, activity: ShellActivity, reached: TimedResponse) -> Finding:
+    def _mark_reached(self, activity: ShellActivity, reached: TimedResponse) -> Score:
         session = self._page.session_before(activity.id, reached.serial)
         if session is None:
             reason = "nothing tells of the session it was done in"
-            return Finding("refused", reason=reason, events=(reached.serial,))
+            return Score("refused", reason=reason, events=(reached.serial,))
         events, runs = (session.serial, reached.serial), tuple(each.id for each in session.runs)
         problem = honesty.session_problem(activity, session, self._checks)
         if problem:
-            return Finding("refused", reason=problem, events=events, runs=runs)
+            return Score("refused", reason=problem, events=events, runs=runs)
         if session.record.truncated:
             reason = "the session was too long to be kept whole: do it again, in fewer steps"
-            return Finding("inconclusive", reason=reason, events=events, runs=runs)
-        return self._scorer.score_response(activity, reached, Finding("full", events=events, runs=runs))
+            return Score("inconclusive", reason=reason, events=events, runs=runs)
+        return self._scorer.score_response(activity, reached, Score("full", events=events, runs=runs))
 
 
 def _some(number: int, of: int) -> str:

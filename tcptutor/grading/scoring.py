@@ -16,7 +16,7 @@ from tcptutor.grading.evidence.timeline import PageTimeline, TimedResponse
 from tcptutor.grading.grade import Outcome
 
 
-class Finding(NamedTuple):
+class Score(NamedTuple):
     """Result of checking the work on an activity."""
 
     outcome: Outcome
@@ -31,21 +31,21 @@ class Finding(NamedTuple):
     """Time of the work; empty if nothing counts."""
 
 
-def unmarkable(found: Finding, error: UsageError) -> Finding:
-    """Return the finding for an answer that cannot be marked; a choice that the page has lost costs no marks."""
+def unmarkable(found: Score, error: UsageError) -> Score:
+    """Return the score of an answer that cannot be marked; a choice that the page has lost costs no marks."""
     if isinstance(error, EntryRemoved):
         return found._replace(outcome="inconclusive", reason=str(error))
     return found._replace(outcome="none", reason=f"it cannot be marked: {error}")
 
 
-MISSING = Finding("missing", reason="nothing was done")
+MISSING = Score("missing", reason="nothing was done")
 NOT_TRUSTED = ("refused", "inconclusive")
 """Outcomes of runs that are not trusted."""
 
 
-def best_of(found: Iterable[Finding], without: Finding = MISSING) -> Finding:
-    """Return the best finding, the last of equals; `without` if there is none. Full marks end the search."""
-    best: Finding | None = None
+def best_of(found: Iterable[Score], without: Score = MISSING) -> Score:
+    """Return the best score, the last of equals; `without` if there is none. Full marks end the search."""
+    best: Score | None = None
     for each in found:
         if best is None or _rank(each) >= _rank(best):
             best = each
@@ -54,7 +54,7 @@ def best_of(found: Iterable[Finding], without: Finding = MISSING) -> Finding:
     return without if best is None else best
 
 
-def _rank(found: Finding) -> tuple[float, bool]:
+def _rank(found: Score) -> tuple[float, bool]:
     return found.share, found.outcome == "inconclusive"
 
 
@@ -77,8 +77,8 @@ class Scorer:
         """Serial of each run's start."""
 
     def score_response(
-        self, activity: Activity, given: TimedResponse, found: Finding, wrong: Sequence[int] = ()
-    ) -> Finding:
+        self, activity: Activity, given: TimedResponse, found: Score, wrong: Sequence[int] = ()
+    ) -> Score:
         """Score a right response after the `wrong` responses (event serials) and after hints."""
         hints = self._page.hints_before(activity.id, given.serial)
         taken = max((hint.level for hint in hints), default=0)
@@ -94,14 +94,14 @@ class Scorer:
 
     def score(
         self,
-        found: Finding,
+        found: Score,
         at: datetime | None,
         wrong: tuple[int, ...] = (),
         hints: int = 0,
         shown: tuple[int, ...] = (),
         share: float = 1.0,
         personal: tuple[int, ...] = (),
-    ) -> Finding:
+    ) -> Score:
         """Apply the scheme's deductions, and add their reasons and events.
 
         Args:
