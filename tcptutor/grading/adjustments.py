@@ -57,6 +57,10 @@ def adjust(
     found = [*graded]
     used = {id(each) for file in graded if file.grade for each in own.of(file.grade.student, file.file)}
     for student in dict.fromkeys(each.student for each in usable if id(each) not in used):
+        decided = own.of(student, "")
+        if not used.isdisjoint(map(id, decided)):
+            continue  # by another id of the student
+        used.update(map(id, decided))
         if fold_id(student) not in {fold_id(id) for ids in roster for id in ids}:
             if is_class:
                 names = [each.grade.student for each in graded if each.grade is not None]
@@ -64,9 +68,9 @@ def adjust(
                 lines.append(
                     f"no hand-in of {quoted(student)}, of whom you decided{similar and f': {similar}'}"
                 )
-        elif any(each.kind in ("marks", "excuse") for each in usable if each.student == student):
+        elif any(each.kind in ("marks", "excuse") for each in decided):
             found.append(GradedFile("", _without_work(part, student)))
-        elif any(each.kind == "accept" for each in usable if each.student == student):
+        elif any(each.kind == "accept" for each in decided):
             lines.append(f"no hand-in of {quoted(student)} to accept")
     adjusted = [_adjusted(each, own, rest, lines) for each in found]
     return adjusted, list(dict.fromkeys(lines))

@@ -186,6 +186,18 @@ def test_marks_for_the_course_of_a_student_without_a_hand_in_are_one_line(course
     assert "no hand-in of 1 of 3 students: s2" in err
 
 
+def test_decisions_under_two_ids_of_a_student_without_a_hand_in_count_once(
+    course: Path, handed: Path
+) -> None:
+    _decide(course, "s2", "small/ran", "--excuse")
+    _decide(course, "bob@example.edu", "small/asked", "--marks", "4")
+    words = ("--roster", course / "roster.csv", "--exceptions", course / "x.toml")
+    out, err = _grade(course, handed, *words, "--format", "csv")
+    rows = [row for row in csv.DictReader(out.splitlines()) if row["decisions"]]
+    assert [(row["ID number"], row["score"]) for row in rows] == [("s2", "4")]
+    assert "bob@example.edu is not on the roster" not in err
+
+
 def test_marks_for_the_course_are_shared_among_its_modules(course: Path, handed: Path) -> None:
     """A second module doubles what the course is worth, and takes half of the marks."""
     lessons = course / "lessons"
