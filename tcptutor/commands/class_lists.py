@@ -63,17 +63,18 @@ def read_lists(
     column: str | None,
     section: str | None,
     exceptions: Path | None,
-    hand_ins: Sequence[Path] = (),
+    places: Sequence[Path] = (),
 ) -> ClassLists:
     """Read the files of the options, and warn of rows that cannot be used. Raises UsageError.
 
-    Without `exceptions`, warn of a file of decisions in the working folder or beside the hand-ins.
+    Without `exceptions`, warn of a file of decisions in the working folder, or in or beside `places`: the hand-ins and
+    their folders.
     """
     if roster is None and (column or section):
         raise UsageError(
             f"{'--roster-column' if column else '--section'} is about a roster: add --roster FILE"
         )
-    if exceptions is None and (unused := _unused_decisions(hand_ins)):
+    if exceptions is None and (unused := _unused_decisions(places)):
         warn(f"{unused} is not applied: add --exceptions {shlex.quote(unused)}")
     decisions = read_decisions(exceptions) if exceptions is not None else ()
     if roster is None:
@@ -84,6 +85,6 @@ def read_lists(
     return ClassLists(whole, whole.section(section) if section else whole, decisions)
 
 
-def _unused_decisions(hand_ins: Sequence[Path]) -> str:
-    folders = dict.fromkeys([Path(), *(each.parent for each in hand_ins)])
+def _unused_decisions(places: Sequence[Path]) -> str:
+    folders = dict.fromkeys([Path(), *(each if each.is_dir() else each.parent for each in places)])
     return next((str(file) for each in folders if (file := each / "exceptions.toml").is_file()), "")

@@ -79,7 +79,8 @@ def grade_files(request: GradeRequest) -> int:
             check_folder(folder, option)
     code, key = read_course_key(request.key)
     choice = parse_choice(request.rerun, request.audit, key)
-    lists = read_lists(request.roster, request.roster_column, request.section, request.exceptions, paths)
+    places = [*map(Path, request.names), *paths]
+    lists = read_lists(request.roster, request.roster_column, request.section, request.exceptions, places)
     basis = GradingBasis.from_options(None, code, request.modules)
     basis = replace(basis, decisions=lists.for_marking, versions=request.versions)
     graded = grade_all(paths, basis, lists, request.jobs, request.cluster, choice)
@@ -278,7 +279,8 @@ def show_class(request: ClassRequest) -> int:
     targets = [Path(name) for name in (request.csv, request.html, request.items) if name is not None]
     check_plot(request.plot, paths, replace=request.replace, as_json=request.as_json)
     check_targets(targets, paths, replace=request.replace, elsewhere="give another name")
-    lists = read_lists(request.roster, request.roster_column, request.section, request.exceptions, paths)
+    places = [*map(Path, request.names), *paths]
+    lists = read_lists(request.roster, request.roster_column, request.section, request.exceptions, places)
     basis = GradingBasis.from_options(None, code, request.modules)
     basis = replace(basis, decisions=lists.for_marking, versions=request.versions)
     graded, roll = lists.call_roll(grade_all(paths, basis, lists, request.jobs, request.cluster))

@@ -314,7 +314,8 @@ def test_a_file_of_decisions_that_is_none_stops_grading_in_one_line(
 
 
 def test_a_file_of_decisions_that_is_not_applied_is_named(course: Path, handed: Path) -> None:
-    folder = shutil.copytree(handed, course / "handed")
+    folder = course / "handed"
+    shutil.copytree(handed, folder / "as downloaded")
     (folder / "exceptions.toml").write_text("")
     _, err = _grade(course, folder)
     assert f"--exceptions {folder / 'exceptions.toml'}" in err and err.count("\n") == 1
