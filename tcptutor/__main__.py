@@ -1,6 +1,7 @@
 """Entry point of `tcptutor` and `python -m tcptutor`."""
 
 import _signal  # type: ignore[import-not-found]  # `signal` loads enum and more, and a ^C meanwhile would show
+import gc
 import os
 import sys
 
@@ -15,6 +16,8 @@ def main() -> None:
             os.environ.pop(name, None)
     streams = (sys.stdin, sys.stdout, sys.stderr)
     if len(sys.argv) == 1 and all(stream is not None and stream.isatty() for stream in streams):
+        # The imports make no garbage: the app collects it from its first frame on.
+        gc.disable()
         from tcptutor.commands.app import open_alone  # noqa: PLC0415
 
         open_alone()
