@@ -14,14 +14,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from tcptutor.base.printable import escape_tree
-from tcptutor.course.goals.session_record import SessionRecord
 from tcptutor.course.page_record import Response
 from tcptutor.course.paths import CoursePath
+
+if TYPE_CHECKING:
+    from tcptutor.course.goals.session_record import SessionRecord
 
 START = bytes(32)
 """Previous hash of the first event."""
@@ -223,27 +226,35 @@ class Carried(msgspec.Struct, frozen=True, tag_field="kind", tag="carried"):
     """The exact bytes that are hashed."""
 
 
-_decoder: msgspec.json.Decoder[JournalEvent] = msgspec.json.Decoder(
-    Enrolled
-    | Visited
-    | PathChosen
-    | Responded
-    | Withdrawn
-    | Noted
-    | Reported
-    | Commented
-    | Hinted
-    | Reviewed
-    | PredictionMeasured
-    | RunStarted
-    | RunEnded
-    | PageGoalsReached
-    | Bookmarked
-    | Skipped
-    | Reset
-    | Restored
-    | Imported
-)
+@cache
+def _decoder() -> msgspec.json.Decoder[JournalEvent]:
+    # msgspec looks up the type of a session here. With the kernel's states and runs in it, it takes long to import.
+    from tcptutor.course.goals import session_record  # noqa: PLC0415  # not for the app's first frame
+
+    globals()["SessionRecord"] = session_record.SessionRecord
+    return msgspec.json.Decoder(
+        Enrolled
+        | Visited
+        | PathChosen
+        | Responded
+        | Withdrawn
+        | Noted
+        | Reported
+        | Commented
+        | Hinted
+        | Reviewed
+        | PredictionMeasured
+        | RunStarted
+        | RunEnded
+        | PageGoalsReached
+        | Bookmarked
+        | Skipped
+        | Reset
+        | Restored
+        | Imported
+    )
+
+
 _carried: msgspec.json.Decoder[Carried] = msgspec.json.Decoder(Carried)
 
 
@@ -258,7 +269,7 @@ def decode(data: bytes) -> JournalEvent | None:
     Unprintable characters in its texts become escapes: the app shows these texts later.
     """
     try:
-        event = _decoder.decode(data)
+        event = _decoder().decode(data)
         if data.isascii() and b"\\" not in data and b"\x7f" not in data:
             return event
         return msgspec.convert(escape_tree(msgspec.to_builtins(event)), type(event))

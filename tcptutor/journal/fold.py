@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import reduce
-from statistics import median
 from typing import NamedTuple
 
 import msgspec
@@ -309,6 +308,8 @@ class Calibration(NamedTuple):
 
 def calibration(record: JournalRecord) -> Calibration | None:
     """Return the accuracy of all predictions; None for fewer than FEW."""
+    from statistics import median  # noqa: PLC0415  # not for the app's first frame
+
     factors = [
         activity.factor
         for module in record.pages.values()

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tcptutor.base.errors import JournalError
-from tcptutor.course.goals.session_record import SessionRecord
 from tcptutor.course.outline import Course
 from tcptutor.course.page_record import PageRecord, Response, Sureness, TeacherComment
 from tcptutor.course.paths import CoursePath
@@ -49,6 +48,7 @@ from tcptutor.journal.order import student_events
 from tcptutor.journal.texts import check_comment, check_note, check_report
 
 if TYPE_CHECKING:
+    from tcptutor.course.goals.session_record import SessionRecord
     from tcptutor.run import Run
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tcptutor.base import sizes, units
 from tcptutor.course.page_record import Sureness
-from tcptutor.run import Environment
-from tcptutor.spec import Experiment
+
+if TYPE_CHECKING:
+    from tcptutor.run import Environment
+    from tcptutor.spec import Experiment
 
 _ACRONYMS = ("cubic", "bbr", "bic", "dctcp")
 """Algorithms written in capitals."""
