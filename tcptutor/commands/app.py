@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 from typing import TYPE_CHECKING, NoReturn
 
 from tcptutor.base.errors import TutorError
@@ -19,17 +18,14 @@ def open_alone() -> NoReturn:
 
     The command line is imported only for an error: that takes a tenth of the time to the first frame.
     """
-    callers = set(threading.enumerate())
-    try:
-        end(open_app, None, "auto", "auto")
-    except SystemExit as ended:
-        exit_despite_threads(ended.code, callers)
-        raise
-    except BaseException:
-        from tcptutor.commands.exits import errors_in_one_line  # noqa: PLC0415
+    with exit_despite_threads():
+        try:
+            end(open_app, None, "auto", "auto")
+        except (Exception, KeyboardInterrupt):
+            from tcptutor.commands.exits import errors_in_one_line  # noqa: PLC0415
 
-        with errors_in_one_line():
-            raise
+            with errors_in_one_line():
+                raise
 
 
 def open_app(module: str | None, backend: str, clock: str) -> int:

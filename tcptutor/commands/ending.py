@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterator
 from typing import NoReturn, ParamSpec
 
 _P = ParamSpec("_P")
@@ -30,12 +30,21 @@ def end(command: Callable[_P, int], *given: _P.args, **named: _P.kwargs) -> NoRe
     sys.exit(code)
 
 
-def exit_despite_threads(code: object, callers: Container[threading.Thread]) -> None:
-    """End the program with `code` if a thread of the command keeps running that Python would wait for.
+@contextlib.contextmanager
+def exit_despite_threads() -> Iterator[None]:
+    """Let the block exit the program although a thread begun in it keeps running, for which Python would wait.
 
-    Textual can leave such a thread, reading from a dead terminal. `callers` are threads from before the
-    command.
+    Textual can leave such a thread, reading from a dead terminal.
     """
+    callers = set(threading.enumerate())
+    try:
+        yield
+    except SystemExit as ended:
+        _end_threads_or_exit(ended.code, callers)
+        raise
+
+
+def _end_threads_or_exit(code: object, callers: Container[threading.Thread]) -> None:
     for thread in threading.enumerate():
         if thread not in callers and not thread.daemon:
             thread.join(_LAST_READ)

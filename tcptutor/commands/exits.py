@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import re
 import signal
-import threading
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
@@ -48,12 +47,8 @@ class CommandGroup(click.Group):
 
     def main(self, *given: Any, **named: Any) -> Any:
         prepare()
-        callers = set(threading.enumerate())
-        try:
+        with exit_despite_threads():  # click always exits by SystemExit
             return super().main(*given, **named)
-        except SystemExit as ended:  # click always exits this way
-            exit_despite_threads(ended.code, callers)
-            raise
 
     def make_context(self, *given: Any, **named: Any) -> click.Context:
         with errors_in_one_line():  # --help and --version print here

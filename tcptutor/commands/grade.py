@@ -79,10 +79,7 @@ def grade_files(request: GradeRequest) -> int:
             check_folder(folder, option)
     code, key = read_course_key(request.key)
     choice = parse_choice(request.rerun, request.audit, key)
-    places = [*map(Path, request.names), *paths]
-    lists = read_lists(request.roster, request.roster_column, request.section, request.exceptions, places)
-    basis = GradingBasis.from_options(None, code, request.modules)
-    basis = replace(basis, decisions=lists.for_marking, versions=request.versions)
+    basis, lists = _read_basis(request, paths, code)
     graded = grade_all(paths, basis, lists, request.jobs, request.cluster, choice)
     graded, roll = lists.call_roll(graded)
     _print_grades(graded, roll, request)
@@ -96,6 +93,16 @@ def grade_files(request: GradeRequest) -> int:
 def exit_code(graded: Sequence[GradedFile]) -> int:
     """Return 1 if a hand-in could not be read or none counts, otherwise 0."""
     return int(session.none_counts(graded) or any(each.grade is None for each in graded))
+
+
+def _read_basis(
+    request: GradeRequest | ClassRequest, paths: Sequence[Path], code: str
+) -> tuple[GradingBasis, ClassLists]:
+    """Return the basis of grading and the teacher's lists that the options name. Raises UsageError."""
+    places = [*map(Path, request.names), *paths]
+    lists = read_lists(request.roster, request.roster_column, request.section, request.exceptions, places)
+    basis = GradingBasis.from_options(None, code, request.modules)
+    return replace(basis, decisions=lists.for_marking, versions=request.versions), lists
 
 
 def _print_grades(graded: Sequence[GradedFile], roll: RollCall | None, request: GradeRequest) -> None:
@@ -279,10 +286,7 @@ def show_class(request: ClassRequest) -> int:
     targets = [Path(name) for name in (request.csv, request.html, request.items) if name is not None]
     check_plot(request.plot, paths, replace=request.replace, as_json=request.as_json)
     check_targets(targets, paths, replace=request.replace, elsewhere="give another name")
-    places = [*map(Path, request.names), *paths]
-    lists = read_lists(request.roster, request.roster_column, request.section, request.exceptions, places)
-    basis = GradingBasis.from_options(None, code, request.modules)
-    basis = replace(basis, decisions=lists.for_marking, versions=request.versions)
+    basis, lists = _read_basis(request, paths, code)
     graded, roll = lists.call_roll(grade_all(paths, basis, lists, request.jobs, request.cluster))
     missing = [row.label for row in roll.missing] if roll else []
     named = survey(graded, basis.course, missing)
