@@ -187,18 +187,23 @@ async def guest(_worker_guest: GuestBackend) -> AsyncIterator[GuestBackend]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _second_records(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Where the tests of this worker keep second records of answers: no student of a test is one of the user's."""
-    folder = tmp_path_factory.getbasetemp() / "second-records"
+def _users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Where the tests of this worker keep journals and second records: none of a test is the user's."""
+    folder = tmp_path_factory.getbasetemp() / "users"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_STATE_HOME", str(folder))
+        _be_user(folder / "session", patch)
         yield folder
 
 
+def _be_user(folder: Path, patch: pytest.MonkeyPatch) -> None:
+    patch.setenv("XDG_STATE_HOME", str(folder / "state"))
+    patch.setenv("XDG_DATA_HOME", str(folder / "data"))
+
+
 @pytest.fixture(autouse=True)
-def _own_second_record(_second_records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_user(_users: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The students of two tests may have one name."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(_second_records / uuid.uuid4().hex))
+    _be_user(_users / uuid.uuid4().hex, monkeypatch)
 
 
 @pytest.fixture
