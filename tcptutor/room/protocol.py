@@ -1,0 +1,114 @@
+"""Messages between the lecture process and its terminals: JSON lines over a Unix socket."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from tcptutor.room.slides import Lecture
+from tcptutor.room.talk import Place, RunSource, Talk, TeacherView
+
+VERSION = 1
+Role = Literal["present", "notes", "watch"]
+
+
+class Hello(msgspec.Struct, frozen=True, tag=True):
+    """First message of a terminal. A watcher's later messages are ignored."""
+
+    role: Role
+    version: int = VERSION
+
+
+class Go(msgspec.Struct, frozen=True, tag=True):
+    """Show this place."""
+
+    place: Place
+
+
+class Step(msgspec.Struct, frozen=True, tag=True):
+    """Reveal the next step (1) or hide the last (-1), across slides."""
+
+    by: Literal[1, -1] = 1
+
+
+class Black(msgspec.Struct, frozen=True, tag=True):
+    """Black the screen, or show the slide again."""
+
+    on: bool
+
+
+class StartRun(msgspec.Struct, frozen=True, tag=True):
+    """Run the slide's experiment live, or play its prepared run."""
+
+    source: RunSource = "live"
+
+
+class StopRun(msgspec.Struct, frozen=True, tag=True):
+    """Stop the run."""
+
+
+class OpenPoll(msgspec.Struct, frozen=True, tag=True):
+    """Open the first vote on the step's question, or the second after a discussion."""
+
+
+class ClosePoll(msgspec.Struct, frozen=True, tag=True):
+    """Close the vote; after the second vote, or with `reveal`, show the results."""
+
+    reveal: bool = False
+
+
+class Discuss(msgspec.Struct, frozen=True, tag=True):
+    """Start the discussion after the first vote."""
+
+
+class EndLecture(msgspec.Struct, frozen=True, tag=True):
+    """End the lecture: the lecture process writes its report and exits."""
+
+
+FromTerminal: TypeAlias = (
+    Hello | Go | Step | Black | StartRun | StopRun | OpenPoll | ClosePoll | Discuss | EndLecture
+)
+
+
+class Welcome(msgspec.Struct, frozen=True, tag=True):
+    """First answer: the lecture."""
+
+    lecture: Lecture
+    version: int = VERSION
+
+
+class Shows(msgspec.Struct, frozen=True, tag=True):
+    """The new state, after each change."""
+
+    talk: Talk
+
+
+class Tells(msgspec.Struct, frozen=True, tag=True):
+    """The speaker's state; to `present` and `notes` only."""
+
+    view: TeacherView
+
+
+class RunBegins(msgspec.Struct, frozen=True, tag=True):
+    """A run begins, with its header as in a run file; a terminal that joins later gets it again."""
+
+    id: str
+    source: RunSource
+    header: msgspec.Raw
+
+
+class RunEvent(msgspec.Struct, frozen=True, tag=True):
+    """An event of the run, as the lab sent it."""
+
+    id: str
+    event: msgspec.Raw
+
+
+class Ended(msgspec.Struct, frozen=True, tag=True):
+    """The lecture has ended."""
+
+    reason: str = ""
+
+
+ToTerminal: TypeAlias = Welcome | Shows | Tells | RunBegins | RunEvent | Ended

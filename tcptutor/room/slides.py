@@ -1,0 +1,92 @@
+"""A lecture as frozen data: slides, each revealed step by step."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+
+class SlideStep(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """What one key press adds to a slide."""
+
+    notes: str = ""
+    """Speaker's notes on this step; Markdown."""
+
+
+class Line(SlideStep, frozen=True, kw_only=True):
+    """A sentence below the headline, such as the first sentence of a page or its main idea."""
+
+    text: str
+
+
+class OwnText(SlideStep, frozen=True, kw_only=True):
+    """Markdown of an own slide, or one bullet of it."""
+
+    markdown: str
+
+
+class FigureShown(SlideStep, frozen=True, kw_only=True):
+    """A figure of the page, as large as the terminal allows."""
+
+    figure: str
+    """Name of the figure on the page."""
+
+
+class Ask(SlideStep, frozen=True, kw_only=True):
+    """A question or prediction of the page for the room: voted on, or by a show of hands."""
+
+    activity: str
+    """Id of the question or prediction."""
+
+
+class RunShown(SlideStep, frozen=True, kw_only=True):
+    """The page's run: its network, its chart while it grows, and its key figures."""
+
+
+class VerdictShown(SlideStep, frozen=True, kw_only=True):
+    """What limited the run, next to what models and room predicted."""
+
+
+class Answer(SlideStep, frozen=True, kw_only=True):
+    """The right answer of a question, and why the popular wrong one is wrong."""
+
+    activity: str
+
+
+class FlowsShown(SlideStep, frozen=True, kw_only=True):
+    """A room experiment: each student owns one flow on a shared bottleneck."""
+
+    experiment: str
+    """Full name of an experiment with a bottleneck."""
+    algorithms: tuple[str, ...] = ("reno", "cubic", "bbr")
+
+
+AnyStep: TypeAlias = Line | OwnText | FigureShown | Ask | RunShown | VerdictShown | Answer | FlowsShown
+
+
+class Slide(msgspec.Struct, frozen=True, kw_only=True):
+    """A slide: a headline that stays, and steps that are revealed below it."""
+
+    headline: str
+    steps: tuple[AnyStep, ...] = ()
+    """The first step is shown with the headline; without steps the slide is its headline."""
+    module: str = ""
+    """Module id of the page; empty for an own slide."""
+    page: str = ""
+    """Page id in the module; empty for an own slide."""
+    minutes: float = 0.0
+    """Planned time; 0 for none."""
+    notes: str = ""
+    """Speaker's notes on the slide; Markdown."""
+
+
+class Lecture(msgspec.Struct, frozen=True, kw_only=True):
+    """The slides of a lecture in order."""
+
+    title: str
+    slides: tuple[Slide, ...]
+    course: str = ""
+    """Id of the course of the pages; empty for the shipped course."""
+    digest: str = ""
+    """SHA-256 of slides and pages, so that a resumed lecture is recognized as the same."""

@@ -1,0 +1,106 @@
+"""What is on screen in a lecture now: the state that every terminal of the lecture shows."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+RunSource = Literal["live", "prepared"]
+RunState = Literal["none", "starting", "running", "ended", "failed"]
+PollPhase = Literal["voting", "counted", "discussing", "voting again", "revealed"]
+"""Peer instruction: the first vote, its number of answers only, the discussion, the second vote, both results."""
+Suggestion = Literal["explain", "discuss", "go on"]
+
+
+class Place(msgspec.Struct, frozen=True, order=True):
+    """A place in a lecture."""
+
+    slide: int = 0
+    step: int = 0
+    """Number of revealed steps after the first."""
+
+
+class RunView(msgspec.Struct, frozen=True, kw_only=True):
+    """State of the run on the slide."""
+
+    state: RunState = "none"
+    source: RunSource = "live"
+    id: str = ""
+    """Id of the run whose events the lecture process sends; empty before the first."""
+    problem: str = ""
+    """Reason why a live run failed; one line."""
+    has_prepared: bool = False
+    """True if `--check` has prepared a run that can be shown instead."""
+
+
+class Tally(msgspec.Struct, frozen=True, kw_only=True):
+    """Votes of one round."""
+
+    counts: tuple[int, ...] = ()
+    """Votes per choice in the question's order; empty for a numeric prediction."""
+    values: tuple[float, ...] = ()
+    """Numeric votes in base units, sorted; empty for a choice question."""
+    answered: int = 0
+    right: int | None = None
+    """Right votes; None for a prediction, which is neither right nor wrong."""
+
+
+class PollView(msgspec.Struct, frozen=True, kw_only=True):
+    """What the room may see of a poll."""
+
+    activity: str
+    text: str
+    """The question with the numbers of this round; Markdown."""
+    choices: tuple[str, ...] = ()
+    """Choices with the numbers of this round; empty for a numeric question."""
+    unit: str = ""
+    """Unit of a numeric question, such as "rate"."""
+    phase: PollPhase = "voting"
+    round: Literal[1, 2] = 1
+    answered: int = 0
+    results: tuple[Tally, ...] = ()
+    """Empty until both rounds are over or the teacher ends the poll: an early histogram biases the second vote."""
+    right: int | None = None
+    """Index of the right choice, once revealed."""
+    why_popular_wrong: str = ""
+    """Feedback on the most popular wrong choice, once revealed."""
+
+
+class AudienceView(msgspec.Struct, frozen=True, kw_only=True):
+    """How to join, and how many have."""
+
+    address: str = ""
+    """URL of the page to join; empty if votes are off."""
+    code: str = ""
+    joined: int = 0
+    problem: str = ""
+    """Reason why votes are off, such as a missing extra; one line."""
+
+
+class Talk(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is on screen now. Safe to show to the room."""
+
+    place: Place = Place()
+    is_black: bool = False
+    run: RunView = RunView()
+    poll: PollView | None = None
+    audience: AudienceView = AudienceView()
+    fronts: int = 0
+    """Connected presenting terminals."""
+
+
+class TeacherView(msgspec.Struct, frozen=True, kw_only=True):
+    """What only the speaker sees: sent to presenting terminals' notes, never to watchers or voters."""
+
+    elapsed_s: float = 0.0
+    """Time since the first slide, without pauses of the lecture process."""
+    slide_s: float = 0.0
+    """Time on this slide."""
+    planned_s: float = 0.0
+    """Planned time up to the end of this slide; 0 without a plan."""
+    right_share: float | None = None
+    """Share of right votes in the round that was closed last; None before, and for predictions."""
+    suggestion: Suggestion | None = None
+    remarks: tuple[str, ...] = ()
+    """What the speaker should know, a line each."""
