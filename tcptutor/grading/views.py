@@ -113,7 +113,8 @@ def histogram_lines(found: Survey, width: int, height: int) -> list[str]:
 
 
 def _median(shares: Sequence[float]) -> str:
-    return f"{len(shares)} hand-ins, median {percent(statistics.median(shares))} of the marks"
+    number = "1 hand-in" if len(shares) == 1 else f"{len(shares)} hand-ins"
+    return f"{number}, median {percent(statistics.median(shares))} of the marks"
 
 
 def _students(found: Survey) -> TableView:

@@ -399,3 +399,9 @@ def test_the_whole_way_from_enrolling_to_an_appeal(course: Path, monkeypatch: py
         ("bob@example.edu", 1),
     ]
     assert found["missing"] == ["s3"]
+
+
+def test_a_file_of_decisions_that_is_not_there_says_how_to_make_it(course: Path, handed: Path) -> None:
+    done = tcptutor("grade", handed, "--course", course / "lessons", "--exceptions", course / "none.toml")
+    assert done.returncode == 2
+    assert "tcptutor decide" in done.stderr
