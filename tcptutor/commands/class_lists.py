@@ -76,7 +76,7 @@ def read_lists(
         )
     if exceptions is None and (unused := _unused_decisions(places)):
         warn(f"{unused} is not applied: add --exceptions {shlex.quote(unused)}")
-    if exceptions is not None and not exceptions.exists():
+    if exceptions is not None and not exceptions.is_file():
         raise UsageError(f"no file {exceptions}: `tcptutor decide` writes the first decision into it")
     decisions = read_decisions(exceptions) if exceptions is not None else ()
     if roster is None:

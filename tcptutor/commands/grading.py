@@ -43,7 +43,7 @@ _ROSTER_COLUMN = click.option(
 _SECTION = click.option("--section", metavar="NAME", help="Count only this section of the roster.")
 _EXCEPTIONS = click.option(
     "--exceptions",
-    type=_FILE,
+    type=click.Path(path_type=Path),
     metavar="FILE",
     help="Your decisions on single students, which `tcptutor decide` writes.",
 )
