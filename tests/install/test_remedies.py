@@ -35,7 +35,7 @@ TEXTS = sorted(
     if path.suffix in (".py", ".md", ".toml") or path == START
 )
 """All that may tell somebody what to type."""
-BY_NAME = {"adduser", "python3-venv", "tmux", "tshark"}
+BY_NAME = {"adduser", "chromium", "nginx-light", "python3-venv", "tmux", "tshark"}
 """Debian packages that are named where no table has them."""
 QUOTED = re.compile(r"`tcptutor((?: [^`\n]*)?)`")
 INDENTED = re.compile(r"^    tcptutor((?: .*)?)$", re.MULTILINE)
