@@ -6,6 +6,9 @@ from typing import TypeAlias
 
 import msgspec
 
+SOLVED = "solved"
+"""Setting of a run with a challenge's solution."""
+
 
 class SlideStep(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """What one key press adds to a slide."""
@@ -41,7 +44,10 @@ class Ask(SlideStep, frozen=True, kw_only=True):
 
 
 class RunShown(SlideStep, frozen=True, kw_only=True):
-    """The page's run: its network, its chart while it grows, and its key figures."""
+    """A run of the page: its network, its chart while it grows, and its key figures."""
+
+    setting: str = ""
+    """Value of a sweep's axis, or SOLVED for a challenge; empty for the page's experiment as it is."""
 
 
 class VerdictShown(SlideStep, frozen=True, kw_only=True):

@@ -1,0 +1,54 @@
+"""The runs of a lecture's slides: which experiment a step shows, with its seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tcptutor.course.outline import Course
+from tcptutor.room.deck import step_of
+from tcptutor.room.slides import SOLVED, Lecture, RunShown, Slide
+from tcptutor.spec import Experiment
+
+
+class SlideRun(NamedTuple):
+    """Experiment that a step of a slide shows."""
+
+    name: str
+    """Full name, `module/experiment`."""
+    experiment: Experiment
+    model: str = ""
+    """Model that the page is about, by its name in `analysis.ThroughputModel`."""
+    chart: str = "cwnd"
+    """Quantity of the chart over time."""
+
+
+def run_shown(slide: Slide, step: int) -> RunShown | None:
+    """Return the run on screen once `step` more steps than the first are revealed; None before the first run."""
+    shown = [each for each in slide.steps[: step + 1] if isinstance(each, RunShown)]
+    return shown[-1] if shown else None
+
+
+def slide_run(course: Course, slide: Slide, shown: RunShown) -> SlideRun | None:
+    """Return the experiment of a step of this slide; None if the course no longer has it."""
+    page = step_of(course, slide)
+    if page is None:
+        return None
+    if page.experiment is not None:
+        run = page.experiment
+        return SlideRun(run.name, run.experiment, run.model, run.chart)
+    if page.sweep is not None and shown.setting in page.sweep.values:
+        number = page.sweep.values.index(shown.setting)
+        return SlideRun(page.sweep.name, page.sweep.experiments[number], page.sweep.model)
+    if page.challenge is not None:
+        values = page.challenge.solution if shown.setting == SOLVED else {}
+        return SlideRun(page.challenge.name, page.challenge.experiment_with(values))
+    return None
+
+
+def lecture_runs(course: Course, lecture: Lecture) -> Iterator[tuple[int, SlideRun]]:
+    """Yield the number of the slide, from 0, and the experiment of each run of a lecture, in order."""
+    for number, slide in enumerate(lecture.slides):
+        for each in slide.steps:
+            if isinstance(each, RunShown) and (run := slide_run(course, slide, each)):
+                yield number, run
