@@ -1,0 +1,74 @@
+"""Grid of a slide with text in several sizes: as block letters, or scaled by the terminal itself."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tcptutor.figures.grid import Grid
+from tcptutor.figures.lines import TEXT, Line
+from tcptutor.ui.present import large_text
+from tcptutor.ui.present.large_text import Size
+
+
+class ScaledText(NamedTuple):
+    """Text that the terminal draws larger over blank cells of the grid."""
+
+    column: int
+    row: int
+    text: str
+    style: str
+    scale: int
+    """Cells that a character is high and wide."""
+
+    @property
+    def width(self) -> int:
+        """Columns of the text."""
+        return self.scale * len(self.text)
+
+
+class StageCanvas(Grid):
+    """Cells of a slide; `is_scaled` if the terminal can scale text."""
+
+    def __init__(self, width: int, height: int, *, is_scaled: bool = False) -> None:
+        super().__init__(width, height)
+        self.is_scaled = is_scaled
+        self.scaled: list[ScaledText] = []
+
+    def text_width(self, text: str, size: Size) -> int:
+        """Return the columns of a text in one line."""
+        return len(text) * self._scale(size) if self._uses_scale(text) else large_text.width(text, size)
+
+    def text_height(self, size: Size) -> int:
+        """Return the lines of a text of this size, with descenders."""
+        return self._scale(size) if self.is_scaled else large_text.height(size)
+
+    def wrap(self, text: str, columns: int, size: Size) -> list[str]:
+        """Break a text into lines of at most so many columns."""
+        if self._uses_scale(text):
+            return large_text.wrap(text, columns // self._scale(size), 1)
+        return large_text.wrap(text, columns, size)
+
+    def write(self, column: int, row: int, text: str, style: str = TEXT, size: Size = 1) -> None:
+        """Write a text of some size with its upper left corner at a cell."""
+        if self._uses_scale(text):
+            if row >= 0 and column >= 0 and row + self._scale(size) <= self.height:
+                fitting = text[: max(0, (self.width - column) // self._scale(size))]
+                self.scaled.append(ScaledText(column, row, fitting, style, self._scale(size)))
+            return
+        for at, line in enumerate(large_text.draw(text, size)):
+            self.put(column, row + at, line, style)
+
+    def write_lines(self, column: int, row: int, lines: list[Line]) -> None:
+        """Write lines of ordinary cells."""
+        for at, line in enumerate(lines):
+            start = column
+            for text, style in line.pieces():
+                self.put(start, row + at, text, style)
+                start += len(text)
+
+    def _uses_scale(self, text: str) -> bool:
+        return self.is_scaled and bool(text)
+
+    def _scale(self, size: Size) -> int:
+        # Ordinary text is two cells high where that costs nothing: labels are then readable from the back row.
+        return {1: 2, 3: 3, 5: 5}[size]
