@@ -357,6 +357,11 @@ def check_target(target: Path) -> None:
     """Check the name of a picture for paper. Raises UsageError for its suffix, TutorError without matplotlib."""
     if target.suffix.lower() not in SUFFIXES:
         raise UsageError(f"{target}: a plot's name ends in {', '.join(SUFFIXES)}")
+    check_matplotlib()
+
+
+def check_matplotlib() -> None:
+    """Check that matplotlib is installed. Raises TutorError that says how to install it."""
     if not has_matplotlib():
         raise TutorError(f"a plot needs matplotlib: run {matplotlib_command()}")
 

@@ -16,7 +16,16 @@ from typing import TYPE_CHECKING, Any
 
 from tcptutor.analysis import explain
 from tcptutor.base import chart, files
-from tcptutor.base.chart import MARKERS, SUSPECT, Chart, ChartAxis, ChartPanel, ChartSeries, check_target
+from tcptutor.base.chart import (
+    MARKERS,
+    SUSPECT,
+    Chart,
+    ChartAxis,
+    ChartPanel,
+    ChartSeries,
+    check_matplotlib,
+    check_target,
+)
 from tcptutor.exchange.curves import FEW, Curve
 from tcptutor.exchange.run_chart import (
     OVERSHOOT,
@@ -91,6 +100,13 @@ def plot(runs: Sequence[Run], target: Path, what: Sequence[str] = ()) -> None:
     check_target(target)
     with plot_style():
         save(_figure(runs, what), target)
+
+
+def run_figure(run: Run, what: Sequence[str] = ()) -> Figure:
+    """Return a matplotlib figure of a run, as `plot` writes it. Raises UsageError, or TutorError without matplotlib."""
+    check_matplotlib()
+    with plot_style():
+        return _figure([run], what)
 
 
 def plot_style() -> AbstractContextManager[None]:

@@ -1,0 +1,197 @@
+"""Experiments from Python, for notebooks and scripts.
+
+    from tcptutor import lab
+
+    run = lab.run("random-loss", loss="0.1%", streams=4)
+    run.throughput_bps, run.predictions, run.verdict
+    run.columns()["cwnd"]          # NumPy arrays where NumPy is installed
+    run.frame("queue")             # a pandas DataFrame
+    run.plot()                     # a matplotlib figure; a notebook shows it
+
+Runs are not kept: `run.save("mine.tcprun")` writes a file that `lab.load` and `tcptutor show` read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import threading
+from collections.abc import Coroutine, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tcptutor import analysis, exchange
+from tcptutor.backends.lab import Lab
+from tcptutor.base import places
+from tcptutor.base.errors import MissingTool, UsageError, unknown
+from tcptutor.course import experiments
+from tcptutor.run import TABLES, Run
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["LabRun", "load", "run", "settings"]
+
+
+class LabRun:
+    """A finished run with its report."""
+
+    def __init__(self, record: Run) -> None:
+        self.record = record
+        """The run as in its file: experiment, environment, samples, fidelity."""
+
+    @cached_property
+    def report(self) -> analysis.Report:
+        """Figures, predictions of the models, and verdict."""
+        return analysis.report(self.record)
+
+    @property
+    def throughput_bps(self) -> float:
+        """Payload of all flows after the warm-up, bit/s."""
+        return self.report.throughput_bps
+
+    @property
+    def predictions(self) -> dict[str, float | None]:
+        """Throughput that each applicable model predicts, bit/s, the binding model first."""
+        return {str(each["model"]): each["throughput_bps"] for each in self.document["predictions"]}
+
+    @property
+    def verdict(self) -> str:
+        """What limited the run, in a sentence."""
+        return str(self.document["verdict"]["sentence"])
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """All results as plain data, as `tcptutor run --json` prints them."""
+        return analysis.document(self.record, None)
+
+    def columns(self, table: str = "samples") -> dict[str, Any]:
+        """Return a table's columns by name, in base units: seconds, bytes, bit/s, segments.
+
+        Args:
+            table: `samples` (TCP's state over time), `queue`, `senders`, `udp_samples`, `acks` or `retransmissions`.
+
+        Returns:
+            NumPy arrays where NumPy is installed, otherwise arrays of Python's own. An unknown value is NaN.
+
+        Raises:
+            UsageError: There is no such table.
+        """
+        if table not in TABLES:
+            raise UsageError(unknown("table", table, TABLES))
+        rows = getattr(self.record, table)
+        found = {name: rows.column(name) for name in rows.row.__struct_fields__}
+        if importlib.util.find_spec("numpy") is None:
+            return found
+        import numpy as np  # noqa: PLC0415
+
+        return {name: np.array(column) for name, column in found.items()}
+
+    def frame(self, table: str = "samples") -> Any:
+        """Return a table as a pandas DataFrame. Raises MissingTool without pandas, and as `columns`."""
+        if importlib.util.find_spec("pandas") is None:
+            raise MissingTool(f"pandas is not installed: {places.pip_install('pandas')}")
+        import pandas as pd  # noqa: PLC0415
+
+        return pd.DataFrame(self.columns(table))
+
+    def plot(self, what: Sequence[str] = ()) -> Figure:
+        """Return a matplotlib figure of the run.
+
+        Args:
+            what: Quantities as `tcptutor plot --what` takes them; by default all that were measured.
+
+        Raises:
+            UsageError: A quantity is unknown.
+            TutorError: matplotlib is not installed.
+        """
+        from tcptutor.exchange.plot import run_figure  # noqa: PLC0415
+
+        return run_figure(self.record, what)
+
+    def save(self, file: str | Path) -> Path:
+        """Write the run to a file and return its path. Raises TutorError if it cannot be written."""
+        return exchange.save_run(self.record, Path(file))
+
+    def __repr__(self) -> str:
+        return f"<{self.record.experiment.name}: {self.verdict}>"
+
+
+def run(
+    experiment: str,
+    *,
+    seed: int | None = None,
+    backend: str = "auto",
+    clock: str = "auto",
+    course: str | Path | None = None,
+    **parameters: object,
+) -> LabRun:
+    """Run an experiment in the best lab of this machine, and wait for its end.
+
+    Args:
+        experiment: Name as in `tcptutor list`, such as "random-loss" or "parallel-streams/random-loss".
+        seed: Seed of what is drawn at random; by default the experiment's own.
+        backend: "auto", "host", "guest" or "replay".
+        clock: "auto", "virtual" or "real".
+        course: Folder of an own course; by default the shipped course.
+        parameters: Settings as with `tcptutor run --set`, with their units, such as loss="0.1%", streams=4;
+            `settings` lists them.
+
+    Raises:
+        UsageError: The experiment or a setting does not exist, or settings contradict each other.
+        LabUnavailable: No lab can run here.
+        LabError: The run failed.
+    """
+    chosen = {name: str(value) for name, value in parameters.items()}
+    built = experiments.build(experiment, chosen, seed, Path(course) if course else None)
+
+    async def conduct() -> Run:
+        lab = Lab(backend, clock)
+        try:
+            await lab.warm(built)
+            return await lab.run_whole(built)
+        finally:
+            await lab.close()
+
+    return LabRun(_wait_for(conduct()))
+
+
+def load(name: str | Path) -> LabRun:
+    """Open a stored run by file, or by id as `tcptutor show` does. Raises UsageError or TutorError."""
+    return LabRun(exchange.open_run(str(name))[0])
+
+
+def settings(experiment: str) -> Mapping[str, str]:
+    """Return an experiment's settings as written, by name. Raises UsageError if it does not exist."""
+    from tcptutor import spec  # noqa: PLC0415
+
+    return spec.settings(experiments.build(experiment))
+
+
+def _wait_for(work: Coroutine[Any, Any, Run]) -> Run:
+    """Run `work` to its end, in a thread of its own if this one has an event loop, as a notebook has."""
+    if not _has_event_loop():
+        return asyncio.run(work)
+    outcome: list[Run | BaseException] = []
+
+    def conduct() -> None:
+        try:
+            outcome.append(asyncio.run(work))
+        except BaseException as error:  # raised again below
+            outcome.append(error)
+
+    thread = threading.Thread(target=conduct, name="tcptutor lab")
+    thread.start()
+    thread.join()
+    if isinstance(result := outcome[0], BaseException):
+        raise result
+    return result
+
+
+def _has_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
