@@ -22,6 +22,8 @@ _PACKAGE = Path(__file__).parents[1]
 
 MATPLOTLIB = "matplotlib>=3.8,<4"
 """Requirement of the extra `plot` in pyproject.toml."""
+SERVE = ("aiohttp>=3.11,<4", "segno>=1.6,<2", "textual-serve>=1.1.3,<2")
+"""Requirements of the extra `serve` in pyproject.toml: votes need the first two."""
 STATE_ELSEWHERE = "set XDG_DATA_HOME to a folder that can be written"
 """Advice for error messages: how to move the journal and the run files."""
 
@@ -143,15 +145,15 @@ def matplotlib_command() -> str:
     return pip_install(MATPLOTLIB)
 
 
-def pip_install(requirement: str) -> str:
-    """Return the command that installs `requirement` for the running Python, to type in this folder.
+def pip_install(*requirements: str) -> str:
+    """Return the command that installs the requirements for the running Python, to type in this folder.
 
     Never an extra of ours by our own name: a stranger can register that name on PyPI.
     """
     python = Path(sys.executable)
     with contextlib.suppress(ValueError, OSError):  # a deleted folder has no name
         python = python.relative_to(Path.cwd())
-    return shlex.join([str(python), "-m", "pip", "install", requirement])
+    return shlex.join([str(python), "-m", "pip", "install", *requirements])
 
 
 _T = TypeVar("_T")

@@ -149,7 +149,7 @@ def test_every_package_that_is_asked_for_has_a_reason() -> None:
     assert set(programs.PACKAGES.values()) <= set(packages._REASONS)
 
 
-EXTRAS = {"plot": places.MATPLOTLIB, "cluster": cluster.DISTRIBUTED}
+EXTRAS = {"plot": (places.MATPLOTLIB,), "cluster": (cluster.DISTRIBUTED,), "serve": places.SERVE}
 
 
 @pytest.mark.parametrize("extra", EXTRAS)
@@ -158,14 +158,15 @@ def test_what_an_extra_needs_can_be_installed_as_it_is_said(
     extra: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The command itself, in the folder where it was said; what it asks for is here, so that nothing is fetched."""
-    assert PROJECT["optional-dependencies"][extra] == [EXTRAS[extra]]
+    assert PROJECT["optional-dependencies"][extra] == [*EXTRAS[extra]]
     monkeypatch.chdir(folder)
-    words = shlex.split(places.pip_install(EXTRAS[extra]))
+    words = shlex.split(places.pip_install(*EXTRAS[extra]))
     assert words[1:4] == ["-m", "pip", "install"]
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     done = subprocess.run([*words, "--dry-run"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert f"already satisfied: {Requirement(EXTRAS[extra]).name}" in done.stdout
+    for requirement in EXTRAS[extra]:
+        assert f"already satisfied: {Requirement(requirement).name}" in done.stdout
 
 
 def test_dask_s_own_commands_are_there() -> None:
