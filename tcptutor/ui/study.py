@@ -70,7 +70,7 @@ def given_answer(question: Question, response: Response) -> PastAnswer:
     return PastAnswer(without_links(prompt), answer, response.correct, response.at)
 
 
-class Tally(NamedTuple):
+class QuestionProgress(NamedTuple):
     """Progress through a page of questions."""
 
     done: int
@@ -359,7 +359,7 @@ class Study:
         return next(pages, "")
 
     @property
-    def tally(self) -> Tally | None:
+    def tally(self) -> QuestionProgress | None:
         """Progress on a page without runs and with at least `MIN_TALLY_QUESTIONS` questions; otherwise None."""
         questions = self.step.activities_of(Question)
         if len(questions) < MIN_TALLY_QUESTIONS or any(
@@ -367,7 +367,7 @@ class Study:
         ):
             return None
         done = sum(self.record_of(question).right is not None for question in questions)
-        return Tally(done, len(questions))
+        return QuestionProgress(done, len(questions))
 
     def _mark_now(self, activity: Activity, response: Response) -> Mark:
         """Mark the response again, since the lesson may have been edited."""

@@ -22,7 +22,7 @@ from tcptutor.ui.screens.activities import SIDES
 from tcptutor.ui.screens.base import TALL, WIDE
 from tcptutor.ui.screens.lesson_layout import Layout, View
 from tcptutor.ui.screens.side import Side
-from tcptutor.ui.study import Study, Tally
+from tcptutor.ui.study import QuestionProgress, Study
 from tcptutor.ui.widgets.chart.line_panel import LinePanel
 from tcptutor.ui.widgets.page.page import Page, least_width
 from tcptutor.ui.widgets.page.shell import ShellBox
@@ -337,7 +337,7 @@ class LessonBody(Container):
             self.lay_out()
 
 
-def _tally_line(tally: Tally | None) -> Content:
+def _tally_line(tally: QuestionProgress | None) -> Content:
     if tally is None:
         return Content("")
     go_on = "" if tally.done == tally.total else "   Tab: the next open question"
