@@ -44,6 +44,16 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
     answered: int = 0
     right: int | None = None
     """Right votes; None for a prediction, which is neither right nor wrong."""
+    right_value: float | None = None
+    """Right value of a numeric question in this round, in the base unit."""
+
+
+class MarkedValue(msgspec.Struct, frozen=True):
+    """A value to mark on a histogram, such as a model's prediction."""
+
+    label: str
+    value: float
+    """In the base unit."""
 
 
 class PollView(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +65,9 @@ class PollView(msgspec.Struct, frozen=True, kw_only=True):
     choices: tuple[str, ...] = ()
     """Choices with the numbers of this round; empty for a numeric question."""
     unit: str = ""
-    """Unit of a numeric question, such as "rate"."""
+    """Kind of quantity of a numeric question, as in `base.units`: "rate", "time", "size", ..."""
+    plain_unit: str = ""
+    """Unit of a number without one, such as "Mbit/s"."""
     phase: PollPhase = "voting"
     round: Literal[1, 2] = 1
     answered: int = 0
@@ -65,6 +77,12 @@ class PollView(msgspec.Struct, frozen=True, kw_only=True):
     """Index of the right choice, once revealed."""
     why_popular_wrong: str = ""
     """Feedback on the most popular wrong choice, once revealed."""
+    gain: float | None = None
+    """Normalized gain from the first vote to the second, among those who voted twice; once revealed."""
+    models: tuple[MarkedValue, ...] = ()
+    """What models predict; once revealed."""
+    measured: float | None = None
+    """Measured value of a prediction, once revealed and measured."""
 
 
 class AudienceView(msgspec.Struct, frozen=True, kw_only=True):

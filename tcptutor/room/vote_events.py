@@ -1,0 +1,153 @@
+"""Events of votes, a line each in `votes.jsonl`, and the file that holds them."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
+
+from tcptutor.base import files
+from tcptutor.base.errors import TutorError, refused
+from tcptutor.room.asked import AskedQuestion, CountedAnswer
+from tcptutor.room.talk import MarkedValue
+
+
+class PollOpened(msgspec.Struct, frozen=True, tag=True):
+    """The first vote on a question begins."""
+
+    asked: AskedQuestion
+
+
+class PollReopened(msgspec.Struct, frozen=True, tag=True):
+    """The second vote on the question begins."""
+
+
+class AnswerGiven(msgspec.Struct, frozen=True, tag=True):
+    """A voter answers, or replaces the answer of this round."""
+
+    voter: str
+    answer: CountedAnswer
+
+
+class VoterNamed(msgspec.Struct, frozen=True, tag=True):
+    """A voter's name, in a lecture with names; before the first answer."""
+
+    voter: str
+    name: str
+
+
+class PollClosed(msgspec.Struct, frozen=True, tag=True):
+    """The vote ends."""
+
+    seconds: float
+    """Time that it was open."""
+
+
+class DiscussionStarted(msgspec.Struct, frozen=True, tag=True):
+    """The room discusses before the second vote."""
+
+
+class PollRevealed(msgspec.Struct, frozen=True, tag=True):
+    """The results are shown."""
+
+
+class PollMeasured(msgspec.Struct, frozen=True, tag=True):
+    """A measurement and models to compare a prediction with."""
+
+    measured: float | None
+    models: tuple[MarkedValue, ...] = ()
+
+
+class PollCancelled(msgspec.Struct, frozen=True, tag=True):
+    """The question is withdrawn: its answers do not count."""
+
+
+VoteEvent: TypeAlias = (
+    PollOpened
+    | PollReopened
+    | AnswerGiven
+    | VoterNamed
+    | PollClosed
+    | DiscussionStarted
+    | PollRevealed
+    | PollMeasured
+    | PollCancelled
+)
+
+_MOST_BYTES = 256 << 20
+
+
+class VotesFile:
+    """File of vote events, which a single process extends; readable by its owner only."""
+
+    def __init__(self, path: Path) -> None:
+        """Open or create the file.
+
+        Raises:
+            TutorError: It cannot be opened, or another process uses it.
+        """
+        self._path = path
+        self.damaged = 0
+        """Lines that could not be read and are skipped."""
+        try:
+            files.make_private(path.parent)
+            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, files.PRIVATE)
+        except OSError as error:
+            raise self._not_written(error) from error
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self.close()
+            raise TutorError(f"{path} is in use by another process: end that lecture first") from None
+
+    def read(self) -> list[VoteEvent]:
+        """Return the events so far. Raises TutorError if the file cannot be read."""
+        try:
+            data = files.read_plain(self._path, _MOST_BYTES)
+            if data and not data.endswith(b"\n"):  # a line that a full disk or a power failure cut
+                os.write(self._fd, b"\n")
+        except OSError as error:
+            raise self._not_written(error) from error
+        decoder = msgspec.json.Decoder(VoteEvent)
+        events: list[VoteEvent] = []
+        for line in filter(None, data.split(b"\n")):
+            try:
+                events.append(decoder.decode(line))
+            except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+                self.damaged += 1
+        return events
+
+    def append(self, event: VoteEvent, *, sync: bool) -> None:
+        """Add an event: it then outlives this process, and with `sync` also a power failure.
+
+        Raises:
+            TutorError: It cannot be written; the file is as before.
+        """
+        line = msgspec.json.encode(event) + b"\n"
+        before = os.fstat(self._fd).st_size
+        try:
+            self._write(line)
+            if sync:
+                os.fdatasync(self._fd)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._fd, before)
+            raise self._not_written(error) from error
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._fd)
+
+    def _write(self, line: bytes) -> None:
+        if os.write(self._fd, line) < len(line):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def _not_written(self, error: OSError) -> TutorError:
+        return TutorError(
+            f"cannot store votes in {self._path}: {refused(error, 'choose another data folder')}"
+        )

@@ -1,0 +1,168 @@
+"""Report of a lecture's votes: as text for the teacher, as JSON, and as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from statistics import median
+
+import msgspec
+
+from tcptutor.base import units
+from tcptutor.room.polls import Poll
+from tcptutor.room.talk import MarkedValue, Tally
+
+
+class ReportedQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """Results of a question. Right and wrong answers earn the same, so no voter is named."""
+
+    number: int
+    module: str
+    page: str
+    activity: str
+    text: str
+    """The question with the numbers of the first round; Markdown."""
+    choices: tuple[str, ...]
+    right: tuple[int, ...]
+    """Indexes of the right choices, from 0."""
+    unit: str
+    rounds: tuple[Tally, ...]
+    seconds: tuple[float, ...]
+    """Time that each vote was open."""
+    voted_twice: int
+    gain: float | None
+    """Normalized gain of those who voted twice; None if nobody did or all were right at first."""
+    models: tuple[MarkedValue, ...]
+    measured: float | None
+
+
+class Participation(msgspec.Struct, frozen=True):
+    """A named voter, and how many questions the voter answered."""
+
+    name: str
+    answered: int
+
+
+class VoteReport(msgspec.Struct, frozen=True, kw_only=True):
+    """Results of all questions of a lecture."""
+
+    joined: int
+    questions: tuple[ReportedQuestion, ...]
+    gain: float | None
+    """Mean of the questions' normalized gains; None without one."""
+    participation: tuple[Participation, ...] = ()
+    """Empty if votes are anonymous."""
+
+    def text(self) -> str:
+        """Return the report for a terminal."""
+        lines = [f"{self.joined} joined, {_count(len(self.questions), 'question')}"]
+        for each in self.questions:
+            place = f"{each.module}/{each.page}: " if each.page else ""
+            lines += ["", f"{each.number}. {place}{each.activity}"]
+            for at in range(len(each.rounds)):
+                lines.append(f"   {('first', 'second')[at]} vote: {_tally_line(each, at)}")
+            if each.gain is not None:
+                lines.append(f"   normalized gain {each.gain:+.2f} among {each.voted_twice} who voted twice")
+            if each.measured is not None:
+                lines.append(f"   measured {units.rounded(each.measured, each.unit)}")
+        if self.gain is not None:
+            lines += ["", f"Mean normalized gain: {self.gain:+.2f}"]
+        return "\n".join(lines) + "\n"
+
+    def json(self) -> str:
+        """Return the report as JSON."""
+        return msgspec.json.format(msgspec.json.encode(self), indent=2).decode() + "\n"
+
+    def csv(self) -> str:
+        """Return a row per question and round."""
+        table = io.StringIO()
+        rows = csv.writer(table, lineterminator="\n")
+        rows.writerow(_COLUMNS)
+        for each in self.questions:
+            for at, tally in enumerate(each.rounds):
+                rows.writerow(
+                    (
+                        each.number,
+                        each.module,
+                        each.page,
+                        each.activity,
+                        at + 1,
+                        tally.answered,
+                        "" if tally.right is None else tally.right,
+                        " ".join(map(str, tally.counts)),
+                        f"{median(tally.values):.6g}" if tally.values else "",
+                        f"{each.seconds[at]:g}" if at < len(each.seconds) else "",
+                        each.voted_twice,
+                        "" if each.gain is None else f"{each.gain:.3f}",
+                    )
+                )
+        return table.getvalue()
+
+
+_COLUMNS = (
+    "number",
+    "module",
+    "page",
+    "question",
+    "round",
+    "answered",
+    "right",
+    "counts",
+    "median",
+    "seconds",
+    "voted twice",
+    "gain",
+)
+
+
+def report_polls(polls: Sequence[Poll], *, joined: int, names: Mapping[str, str]) -> VoteReport:
+    """Return the report on the polls whose first vote has ended."""
+    ended = [poll for poll in polls if poll.seconds]
+    gains = [poll.gain for poll in ended if poll.gain is not None]
+    participation = [
+        Participation(name, sum(any(voter in answers for answers in poll.answers) for poll in ended))
+        for voter, name in names.items()
+    ]
+    return VoteReport(
+        joined=joined,
+        questions=tuple(map(_reported, ended)),
+        gain=sum(gains) / len(gains) if gains else None,
+        participation=tuple(sorted(participation, key=lambda each: each.name)),
+    )
+
+
+def _reported(poll: Poll) -> ReportedQuestion:
+    first = poll.asked.rounds[0]
+    return ReportedQuestion(
+        number=poll.number,
+        module=poll.asked.module,
+        page=poll.asked.page,
+        activity=poll.asked.activity,
+        text=first.text,
+        choices=first.choices,
+        right=first.right,
+        unit=poll.asked.unit,
+        rounds=tuple(map(poll.tally, range(len(poll.answers)))),
+        seconds=tuple(poll.seconds),
+        voted_twice=len(poll.twice),
+        gain=poll.gain,
+        models=poll.models,
+        measured=poll.measured,
+    )
+
+
+def _tally_line(question: ReportedQuestion, at: int) -> str:
+    tally = question.rounds[at]
+    line = _count(tally.answered, "answer")
+    if tally.right is not None and tally.answered:
+        line += f", {units.share(tally.right / tally.answered)} right"
+    if tally.values:
+        line += f", median {units.rounded(median(tally.values), question.unit)}"
+    if tally.counts:
+        line += f" ({', '.join(map(str, tally.counts))} by choice)"
+    return line
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
