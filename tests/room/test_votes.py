@@ -116,7 +116,7 @@ def test_an_answer_that_is_no_choice_counts_nothing(open_votes: OpenVotes, answe
 
 
 @pytest.mark.parametrize(
-    "answer", ["", "fast", "-3 Mbit/s", "0", "1 s", "1e999 Mbit/s", "9" * 41, "\x1b[2J", "nan", 10**5000]
+    "answer", ["", "fast", "-3 Mbit/s", "0", "1 s", "1e999 Mbit/s", "9" * 41, "\x1b[2J", "nan", 10**100]
 )
 def test_a_number_without_a_meaning_counts_nothing(open_votes: OpenVotes, answer: Any) -> None:
     votes = open_votes()
