@@ -8,6 +8,16 @@ from typing import Any
 import click
 
 from tcptutor import __version__
+from tcptutor.commands.completion import (
+    EVERYTHING_LISTED,
+    EXPERIMENTS,
+    EXPERIMENTS_AND_PAGES,
+    MODELS,
+    MODULES,
+    PAGES,
+    SHELLS,
+    complete_runs,
+)
 from tcptutor.commands.ending import end
 from tcptutor.commands.exits import CommandGroup
 from tcptutor.commands.history_group import runs
@@ -37,7 +47,10 @@ from tcptutor.commands.options import (
 )
 @click.version_option(__version__, prog_name="tcptutor")
 @click.option(
-    "--module", metavar="ID", help="Open this module, such as parallel-streams, where you left off."
+    "--module",
+    metavar="ID",
+    shell_complete=MODULES,
+    help="Open this module, such as parallel-streams, where you left off.",
 )
 @course_option("TCPTUTOR_COURSE")
 @BACKEND
@@ -56,7 +69,7 @@ def main(ctx: click.Context, module: str | None, backend: str, clock: str) -> No
 
 
 @main.command()
-@click.argument("experiment", metavar="MODULE/EXPERIMENT")
+@click.argument("experiment", metavar="MODULE/EXPERIMENT", shell_complete=EXPERIMENTS)
 @set_option("settings", "Change a parameter, such as streams=4 or loss=0.1%. Can be repeated.")
 @SEED
 @SCALE
@@ -79,10 +92,11 @@ def run(seeds: tuple[int | None, int] | None, **given: Any) -> None:
 
 
 @main.command()
-@click.argument("words", metavar="[MODULE/PAGE] [HOST]", nargs=-1)
+@click.argument("words", metavar="[MODULE/PAGE] [HOST]", nargs=-1, shell_complete=PAGES)
 @click.option(
     "--experiment",
     metavar="MODULE/EXPERIMENT",
+    shell_complete=EXPERIMENTS,
     help="Set up the network of this experiment. Default: no delay, loss or rate limit.",
 )
 @set_option("settings", "Set a parameter of the network, such as rate=100Mbit/s, delay=20ms or pairs=2.")
@@ -101,7 +115,7 @@ def shell(**given: Any) -> None:
 
 
 @main.command()
-@click.argument("name", metavar="[MODULE/PAGE]", required=False)
+@click.argument("name", metavar="[MODULE/PAGE]", required=False, shell_complete=PAGES)
 @JSON
 @COURSE
 def check(**given: Any) -> None:
@@ -116,7 +130,7 @@ def check(**given: Any) -> None:
 
 
 @main.command()
-@click.argument("experiment", metavar="MODULE/EXPERIMENT|MODULE/PAGE")
+@click.argument("experiment", metavar="MODULE/EXPERIMENT|MODULE/PAGE", shell_complete=EXPERIMENTS_AND_PAGES)
 @click.option(
     "--grid",
     multiple=True,
@@ -160,7 +174,7 @@ def sweep(**given: Any) -> None:
 
 
 @main.command("list")
-@click.argument("name", metavar="[NAME]", required=False)
+@click.argument("name", metavar="[NAME]", required=False, shell_complete=EVERYTHING_LISTED)
 @JSON
 @COURSE
 def list_(**given: Any) -> None:
@@ -199,7 +213,7 @@ def lab() -> None:
 
 
 @lab.command("show")
-@click.argument("name", metavar="[RUN]", required=False)
+@click.argument("name", metavar="[RUN]", required=False, shell_complete=complete_runs)
 @click.option("--all", "everything", is_flag=True, help="Include Debian's packages.")
 @JSON
 def lab_show(**given: Any) -> None:
@@ -234,7 +248,7 @@ def setup(**given: Any) -> None:
 
 
 @main.command()
-@click.argument("name", metavar="[NAME]", required=False)
+@click.argument("name", metavar="[NAME]", required=False, shell_complete=MODELS)
 @click.argument("words", metavar="[KEY=VALUE]...", nargs=-1)
 @PLOT
 @REPLACE
@@ -291,12 +305,22 @@ def lint(**given: Any) -> None:
     end(lint_course, **given)
 
 
+@main.command()
+@click.argument("shell", type=click.Choice(SHELLS))
+def completion(shell: str) -> None:
+    """Print a script with which your shell completes commands, options and names."""
+    from tcptutor.commands.completion import script  # noqa: PLC0415
+    from tcptutor.commands.output import print_lines  # noqa: PLC0415
+
+    print_lines([script(main, shell)])
+
+
 main.add_command(runs)
 main.add_command(journal)
 
 
 @main.command()
-@click.argument("name", metavar="FILE|ID")
+@click.argument("name", metavar="FILE|ID", shell_complete=complete_runs)
 @click.option("--text", "as_text", is_flag=True, help="Print text, even on a terminal.")
 @FLOWS
 @JSON
@@ -308,7 +332,7 @@ def show(**given: Any) -> None:
 
 
 @main.command()
-@click.argument("names", metavar="FILE|ID...", nargs=-1, required=True)
+@click.argument("names", metavar="FILE|ID...", nargs=-1, required=True, shell_complete=complete_runs)
 @click.option(
     "--format",
     "kind",
@@ -338,7 +362,7 @@ def export(pcap: bool, kind: str, **given: Any) -> None:
 
 
 @main.command()
-@click.argument("names", metavar="FILE|ID...", nargs=-1, required=True)
+@click.argument("names", metavar="FILE|ID...", nargs=-1, required=True, shell_complete=complete_runs)
 @click.option(
     "-o",
     "--output",
@@ -389,7 +413,7 @@ def notebook(**given: Any) -> None:
 
 
 @main.command()
-@click.argument("module", metavar="MODULE")
+@click.argument("module", metavar="MODULE", shell_complete=MODULES)
 @output_option("certificate.html", "The HTML file to write.")
 @click.option("--name", default="", help="Your name; an enrolled student's is known.")
 @REPLACE

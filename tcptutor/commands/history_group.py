@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from tcptutor.commands.completion import EXPERIMENTS_AND_PAGES, complete_runs
 from tcptutor.commands.ending import end
 from tcptutor.commands.exits import CommandGroup
 from tcptutor.commands.options import JSON
@@ -32,7 +33,7 @@ def runs() -> None:
 
 
 @runs.command(_LIST)
-@click.argument("name", metavar="[EXPERIMENT|PAGE]", required=False)
+@click.argument("name", metavar="[EXPERIMENT|PAGE]", required=False, shell_complete=EXPERIMENTS_AND_PAGES)
 @click.option("--experiment", metavar="NAME", help="The experiment, as an option.")
 @click.option("--module", metavar="ID", help="Only runs of this module's experiments, or on its pages.")
 @click.option("--page", metavar="PAGE", help="Only runs on this page, such as 1.7 or MODULE/PAGE.")
@@ -65,7 +66,7 @@ def list_(name: str | None, experiment: str | None, **given: Any) -> None:
 
 
 @runs.command()
-@click.argument("run", metavar="ID")
+@click.argument("run", metavar="ID", shell_complete=complete_runs)
 @click.argument("name", metavar="NAME")
 def name(**given: Any) -> None:
     """Give a run a name, or remove its name with ''."""
@@ -75,7 +76,7 @@ def name(**given: Any) -> None:
 
 
 @runs.command()
-@click.argument("names", metavar="ID...", nargs=-1, required=True)
+@click.argument("names", metavar="ID...", nargs=-1, required=True, shell_complete=complete_runs)
 def delete(**given: Any) -> None:
     """Delete runs. `tcptutor runs restore` brings them back until tomorrow.
 
@@ -87,7 +88,7 @@ def delete(**given: Any) -> None:
 
 
 @runs.command()
-@click.argument("names", metavar="ID...", nargs=-1)
+@click.argument("names", metavar="ID...", nargs=-1, shell_complete=complete_runs)
 def restore(**given: Any) -> None:
     """Bring deleted runs back; without an ID, list those that can be restored."""
     from tcptutor.commands.history import restore_runs  # noqa: PLC0415
@@ -96,8 +97,8 @@ def restore(**given: Any) -> None:
 
 
 @runs.command()
-@click.argument("one", metavar="FILE|ID")
-@click.argument("other", metavar="FILE|ID")
+@click.argument("one", metavar="FILE|ID", shell_complete=complete_runs)
+@click.argument("other", metavar="FILE|ID", shell_complete=complete_runs)
 @JSON
 def compare(**given: Any) -> None:
     """Compare two runs: the settings that differ, and their results side by side."""

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from tcptutor.base.errors import quoted
+from tcptutor.commands.completion import SETTINGS
 
 _MOST_SEEDS = 1000
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -137,4 +138,12 @@ def _settings(_ctx: click.Context, _option: click.Parameter, values: tuple[str, 
 
 
 def set_option(name: str, help: str) -> Callable[[_Command], _Command]:
-    return click.option("--set", name, multiple=True, metavar="NAME=VALUE", callback=_settings, help=help)
+    return click.option(
+        "--set",
+        name,
+        multiple=True,
+        metavar="NAME=VALUE",
+        callback=_settings,
+        shell_complete=SETTINGS,
+        help=help,
+    )

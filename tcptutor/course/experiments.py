@@ -47,6 +47,11 @@ class Catalogue:
         self._built: dict[tuple[object, ...], spec.Experiment] = {}
 
     @property
+    def file_names(self) -> tuple[str, ...]:
+        """Full names of all experiments, readable or not. Reads no file."""
+        return tuple(self._files)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Full names of the readable experiments. Reads every file."""
         return tuple(self._tables())
@@ -83,7 +88,7 @@ class Catalogue:
         Raises:
             UsageError: The name is unknown or ambiguous; the message lists candidates.
         """
-        known = tuple(self._files)
+        known = self.file_names
         if name in known:
             return name
         if len(same := [each for each in known if short_name(each) == name]) == 1:

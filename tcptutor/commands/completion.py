@@ -1,0 +1,100 @@
+"""Shell completion: the scripts for bash, zsh and fish, and the names that a command may be given.
+
+A damaged course completes nothing; the command itself reports it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
+
+import click
+from click.shell_completion import CompletionItem, get_completion_class
+
+from tcptutor.base import places
+from tcptutor.base.errors import TutorError
+
+SHELLS = ("bash", "zsh", "fish")
+_VARIABLE = "_TCPTUTOR_COMPLETE"
+_WHERE = {
+    "bash": "~/.local/share/bash-completion/completions/tcptutor",
+    "zsh": "_tcptutor in a folder of $fpath",
+    "fish": "~/.config/fish/completions/tcptutor.fish",
+}
+
+
+def script(command: click.Command, shell: str) -> str:
+    """Return the completion script of `command` for a shell, beginning with the place where the shell looks for it."""
+    completion = get_completion_class(shell)
+    assert completion is not None
+    source = completion(command, {}, "tcptutor", _VARIABLE).source()
+    first, rest = source.split("\n", 1) if source.startswith("#compdef") else ("", source)
+    return "\n".join(filter(None, [first, f"# tcptutor: save as {_WHERE[shell]}", rest.strip()]))
+
+
+def _of(
+    names: Callable[[], Iterable[str]],
+) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
+    def complete(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+        with contextlib.suppress(TutorError, OSError):
+            return [CompletionItem(name) for name in dict.fromkeys(names()) if name.startswith(begun)]
+        return []
+
+    return complete
+
+
+def _experiments() -> Iterator[str]:
+    from tcptutor.course.experiments import Catalogue, short_name  # noqa: PLC0415
+
+    full = Catalogue(places.lessons()).file_names
+    yield from map(short_name, full)
+    yield from full
+
+
+def _modules() -> Iterator[str]:
+    from tcptutor.course.outline import read_course  # noqa: PLC0415
+
+    yield from (module.id for module in read_course(places.lessons())[0].modules)
+
+
+def _pages() -> Iterator[str]:
+    from tcptutor.course.outline import read_course  # noqa: PLC0415
+
+    for module in read_course(places.lessons())[0].modules:
+        yield from (f"{module.id}/{page}" for page in module.step_ids)
+
+
+def _models() -> Iterator[str]:
+    from tcptutor.theory.catalogue import MODELS  # noqa: PLC0415
+
+    yield from MODELS
+
+
+def _settings() -> Iterator[str]:
+    from tcptutor.spec import PARAMETERS  # noqa: PLC0415
+
+    yield from (f"{name}=" for name in PARAMETERS)
+
+
+def _runs() -> Iterator[str]:
+    from tcptutor.exchange import saved_runs, short_id  # noqa: PLC0415
+
+    yield "last"
+    yield from map(short_id, saved_runs())
+
+
+EXPERIMENTS = _of(_experiments)
+MODULES = _of(_modules)
+PAGES = _of(_pages)
+MODELS = _of(_models)
+SETTINGS = _of(_settings)
+
+
+def complete_runs(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Complete the id of a stored run, or a file's name once it cannot be an id."""
+    return _of(_runs)(context, parameter, begun) or [CompletionItem(begun, type="file")]
+
+
+EXPERIMENTS_AND_PAGES = _of(lambda: [*_experiments(), *_pages()])
+MODULES_AND_PAGES = _of(lambda: [*_modules(), *_pages()])
+EVERYTHING_LISTED = _of(lambda: [*_modules(), *_experiments(), *_pages()])

@@ -1,0 +1,79 @@
+"""Shell completion, in real shells where they are installed."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.shell_completion import ShellComplete
+
+from tcptutor.base import places
+from tcptutor.commands.command_line import main
+from tcptutor.commands.completion import SHELLS
+from tests.cli.command import TCPTUTOR
+from tests.command import here as tcptutor
+
+
+def _completed(words: str) -> list[str]:
+    *before, begun = words.split(" ")[1:]
+    completion = ShellComplete(main, {}, "tcptutor", "_TCPTUTOR_COMPLETE")
+    return [item.value for item in completion.get_completions(before, begun)]
+
+
+@pytest.mark.parametrize(
+    ("words", "some"),
+    [
+        ("tcptutor swe", ["sweep"]),
+        ("tcptutor run rando", ["random-loss"]),
+        ("tcptutor run parallel-streams/random", ["parallel-streams/random-loss"]),
+        ("tcptutor run random-loss --set los", ["loss=", "loss_burst="]),
+        ("tcptutor run random-loss --back", ["--backend"]),
+        ("tcptutor run random-loss --backend gu", ["guest"]),
+        ("tcptutor sweep parallel-streams/the-wh", ["parallel-streams/the-whole-curve"]),
+        ("tcptutor show la", ["last"]),
+        ("tcptutor certificate pac", ["pacing"]),
+        ("tcptutor model padh", ["padhye"]),
+        ("tcptutor run no-such-thing", []),
+    ],
+)
+def test_names_are_completed(words: str, some: list[str]) -> None:
+    assert set(some) <= set(found := _completed(words))
+    assert some or not found
+
+
+def test_a_damaged_course_completes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "course.toml").write_text("[[[")
+    monkeypatch.setattr(places, "lessons", lambda: tmp_path)
+    assert _completed("tcptutor certificate pac") == []
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_script_is_one_of_its_shell(shell: str, tmp_path: Path) -> None:
+    done = tcptutor("completion", shell)
+    assert (done.returncode, done.stderr) == (0, "")
+    file = tmp_path / "script"
+    file.write_text(done.stdout)
+    if program := shutil.which(shell):
+        subprocess.run([program, "-n", file], check=True)
+
+
+@pytest.mark.host
+def test_bash_completes_at_the_prompt() -> None:
+    """Bash calls the function as it does for Tab."""
+    steps = f"""
+        PATH={Path(TCPTUTOR).parent}:$PATH
+        eval "$(tcptutor completion bash)"
+        COMP_WORDS=(tcptutor certificate pac) COMP_CWORD=2
+        _tcptutor_completion tcptutor pac certificate
+        echo "${{COMPREPLY[@]}}"
+    """
+    done = subprocess.run(["bash", "-c", steps], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["pacing"]
+
+
+def test_an_unknown_shell_is_refused() -> None:
+    done = tcptutor("completion", "csh")
+    assert done.returncode == 2
+    assert "bash" in done.stderr
