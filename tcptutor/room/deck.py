@@ -7,26 +7,23 @@ run, asks the page's best question, and ends with the main idea. The page's pros
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import msgspec
 
 from tcptutor.base.errors import UsageError, unknown
-from tcptutor.course.activities.choice import SingleChoice
-from tcptutor.course.activities.numeric import Numeric
-from tcptutor.course.activities.predict import Predict, ShapePrediction
-from tcptutor.course.activity import Activity, Question
-from tcptutor.course.figure_places import placed
+from tcptutor.course.activities.predict import Predict
 from tcptutor.course.outline import Course, Module
 from tcptutor.course.step import Step
-from tcptutor.room.excerpts import first_block, first_sentences, plain
-from tcptutor.room.page_notes import answer_notes, prediction_notes, run_notes, speakers_notes
+from tcptutor.room.excerpts import plain
+from tcptutor.room.page_notes import speakers_notes
+from tcptutor.room.page_steps import default_steps, is_check, read_step
 from tcptutor.room.slides import (
-    SOLVED,
     Answer,
     AnyStep,
     Ask,
     FigureShown,
+    FlowsShown,
     Lecture,
     Line,
     OwnText,
@@ -36,8 +33,6 @@ from tcptutor.room.slides import (
 )
 from tcptutor.room.talk import Place
 
-_CHECK_QUESTIONS = 5
-"""Questions from which on a page without a run is a check, which students do alone."""
 _MINUTES: dict[type[AnyStep], float] = {
     Line: 0.5,
     OwnText: 0.5,
@@ -46,6 +41,7 @@ _MINUTES: dict[type[AnyStep], float] = {
     RunShown: 1.0,
     VerdictShown: 1.0,
     Answer: 0.5,
+    FlowsShown: 5.0,
 }
 """Planned time by kind of step; a question includes the discussion and the second vote."""
 _PREDICTION_MINUTES = 1.5
@@ -68,7 +64,7 @@ def default_lecture(course: Course, target: str = "") -> tuple[Lecture, Place]:
     if not wanted:
         return lecture_of(course, module.title, module_slides(course, module)), Place()
     page = find_step(module, wanted)
-    slides = list(module_slides(course, module, page.id))
+    slides = list(module_slides(course, module, [page.id]))
     at = next(number for number, slide in enumerate(slides) if slide.page == page.id)
     return lecture_of(course, module.title, slides), Place(slide=at)
 
@@ -101,26 +97,35 @@ def find_step(module: Module, name: str) -> Step:
     raise UsageError(unknown("page", name, [step.id for step in module.steps], otherwise))
 
 
-def module_slides(course: Course, module: Module, page: str = "") -> Iterator[Slide]:
-    """Yield a title slide and the slides of the essential pages, without checks; the page with this id is always in."""
+def module_slides(course: Course, module: Module, added: Collection[str] = ()) -> Iterator[Slide]:
+    """Yield a title slide and the slides of the essential pages, without checks, and of the added pages."""
     title = Line(text=f"{course.title}, module {module.number}")
     goals = "\n".join(f"- {each}" for each in module.objectives)
     steps = (title, OwnText(markdown=goals)) if goals else (title,)
     yield Slide(headline=module.title, steps=steps, minutes=2.0)
     for step in module.steps:
-        if step.id == page or (step.is_on("essential") and not _is_check(step)):
+        if step.id in added or (step.is_on("essential") and not is_check(step)):
             yield page_slide(module, step)
 
 
 def page_slide(module: Module, step: Step) -> Slide:
     """Return the default slide of a page."""
-    steps = tuple(_steps(step))
+    return slide_of(module, step, default_steps(step))
+
+
+def slide_of(module: Module, step: Step, words: Iterable[str]) -> Slide:
+    """Return the slide of a page with these steps, as `room.page_steps` names them.
+
+    Raises:
+        UsageError: The page has no such step.
+    """
+    steps = tuple(read_step(step, each) for each in words)
     return Slide(
         headline=plain(step.title),
         module=module.id,
         page=step.id,
         steps=steps,
-        minutes=round(sum(map(_minutes, steps)), 1),
+        minutes=planned_minutes(steps),
         notes=speakers_notes(step),
     )
 
@@ -133,89 +138,17 @@ def step_of(course: Course, slide: Slide) -> Step | None:
     return None
 
 
-def votable(step: Step) -> Iterator[Activity]:
-    """Yield the activities of a page that a room can vote on: predictions, single choices, and numbers to calculate."""
-    for activity in step.activities:
-        if isinstance(activity, Predict | ShapePrediction | SingleChoice | Numeric):
-            yield activity
-
-
-def questions(step: Step) -> list[Question]:
-    """Return the questions of a page that a room can vote on, the most fruitful first.
-
-    That is the single choice with most wrong choices that are explained at length, since these are misconceptions
-    that students really have; on a page with a run it asks about the run. Questions on earlier material come last.
-    """
-
-    def merit(question: Question) -> tuple[bool, bool, bool, int]:
-        choices = question.choices if isinstance(question, SingleChoice) else ()
-        wrong_at_length = sum(bool(choice.explanation) for choice in choices)
-        return (not question.recall, bool(choices), bool(question.about_run), wrong_at_length)
-
-    found = [each for each in votable(step) if isinstance(each, Question)]
-    return sorted(found, key=merit, reverse=True)
-
-
-def _texts(step: Step) -> Iterator[str]:
-    for activity in step.activities:
-        yield from (activity.id, str(getattr(activity, "prompt", "")), *activity.listed)
-
-
-def _is_check(step: Step) -> bool:
-    own = [question for question in step.activities_of(Question) if not question.recall]
-    return not step.experiments and len(own) >= _CHECK_QUESTIONS
-
-
-def _steps(step: Step) -> Iterator[AnyStep]:
-    if _is_check(step):
-        for question in questions(step):
-            yield from _asked(question)
-        return
-    if opening := first_sentences(step.prose):
-        yield Line(text=opening)
-    elif block := first_block(step.prose):
-        yield OwnText(markdown=block)
-    for id_ in placed(step.prose):
-        yield FigureShown(figure=id_)
-    prediction = next((each for each in votable(step) if isinstance(each, Predict | ShapePrediction)), None)
-    if prediction is not None:
-        yield Ask(activity=prediction.id, notes=prediction_notes(prediction))
-    yield from _runs(step)
-    if isinstance(prediction, ShapePrediction):
-        yield Answer(activity=prediction.id, notes=answer_notes(prediction))
-    for id_ in placed(step.after_run):
-        yield FigureShown(figure=id_)
-    for question in questions(step)[:1]:
-        yield from _asked(question)
-    if step.idea:
-        yield Line(text=plain(step.idea))
-
-
-def _asked(question: Question) -> Iterator[AnyStep]:
-    yield Ask(activity=question.id, notes=answer_notes(question))
-    yield Answer(activity=question.id)
-
-
-def _runs(step: Step) -> Iterator[AnyStep]:
-    """Yield the runs of a page: of a sweep the predicted point or both ends, of a challenge before and after."""
-    settings: tuple[str, ...] = ()
-    if step.experiment is not None:
-        settings = ("",)
-    elif step.sweep is not None:
-        predicted = [each.at for each in step.activities_of(Predict) if each.at in step.sweep.values]
-        settings = (predicted[0],) if predicted else (step.sweep.values[0], step.sweep.values[-1])
-    elif step.challenge is not None:
-        yield RunShown()
-        yield VerdictShown()
-        yield Line(text=plain(step.challenge.prompt), notes=answer_notes(step.challenge))
-        settings = (SOLVED,)
-    for setting in settings:
-        yield RunShown(setting=setting)
-    if settings:
-        yield VerdictShown(notes=run_notes(step))
+def planned_minutes(steps: Iterable[AnyStep]) -> float:
+    """Return the time that these steps take in front of a room, min."""
+    return round(sum(map(_minutes, steps)), 1)
 
 
 def _minutes(step: AnyStep) -> float:
     if isinstance(step, Ask) and step.activity == Predict.table:
         return _PREDICTION_MINUTES
     return _MINUTES[type(step)]
+
+
+def _texts(step: Step) -> Iterator[str]:
+    for activity in step.activities:
+        yield from (activity.id, str(getattr(activity, "prompt", "")), *activity.listed)

@@ -27,7 +27,7 @@ def run_notes(step: Step) -> str:
     return without_links(step.after_run)
 
 
-def prediction_notes(prediction: Predict | ShapePrediction) -> str:
+def prediction_notes(prediction: Predict) -> str:
     """Return the way to a good prediction: the page's last hint but one, which is the method."""
     hints = [hint for hint in prediction.hints if "{" not in hint]
     return "\n\n".join(hints[1:] or hints)

@@ -92,6 +92,8 @@ class Lecture(msgspec.Struct, frozen=True, kw_only=True):
 
     title: str
     slides: tuple[Slide, ...]
+    planned_minutes: float = 0.0
+    """Time there is for the lecture; 0 for as long as its slides take."""
     course: str = ""
     """Id of the course of the pages; empty for the shipped course."""
     digest: str = ""

@@ -1,0 +1,266 @@
+"""A lecture in a file of the teacher's: which pages in which order, own slides between them, and what to ask.
+
+title = "Parallel streams in 45 minutes"
+minutes = 45                            # optional: the time there is
+
+[[slide]]
+title = "Before we begin"               # an own slide; `text` is Markdown, a blank line starts the next step
+text = "Phones out, please."
+notes = "Wait for the last row."        # optional on any slide but a module's: speaker's notes
+
+[[slide]]
+page = "parallel-streams/one-lossy-flow"     # or a number such as "3.4"
+minutes = 8                             # optional: the time for this slide
+ask = ["predict", "faster-link"]        # optional: what to ask, by id
+steps = ["opening", "ask predict", "run", "verdict", "idea"]   # or, optional: all steps, see `room.page_steps`
+
+[[slide]]
+module = "pacing"                       # the default slides of a module
+hide = ["how-fast-to-pace"]             # optional: without these pages
+add = ["token-buckets"]                 # optional: with these deeper pages
+
+[[slide]]
+title = "Who gets what?"
+flows = "parallel-streams/one-small-window"  # each student owns a flow of this experiment's network
+algorithms = ["reno", "cubic", "bbr"]   # optional: what students choose from
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from tcptutor.base import places
+from tcptutor.base.errors import UsageError, unknown
+from tcptutor.course.experiments import Catalogue
+from tcptutor.course.lesson_file import LessonFile
+from tcptutor.course.outline import Course, Module
+from tcptutor.course.step import Step
+from tcptutor.room.deck import (
+    default_lecture,
+    find_module,
+    find_step,
+    lecture_of,
+    module_slides,
+    planned_minutes,
+    slide_of,
+)
+from tcptutor.room.page_steps import default_steps
+from tcptutor.room.slides import AnyStep, FlowsShown, Lecture, Line, OwnText, Slide
+from tcptutor.spec import ALGORITHMS
+
+MOST_SLIDES = 500
+
+_MOST_MINUTES = 600
+_NUMBERED = re.compile(r"\d+\.\d+")
+"""Number of a page on the screen, such as 1.9."""
+
+
+class SlideTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A `[[slide]]` as written: of a page, of all pages of a module, or the teacher's own."""
+
+    title: str = ""
+    page: str = ""
+    module: str = ""
+    hide: tuple[str, ...] = ()
+    add: tuple[str, ...] = ()
+    text: str = ""
+    flows: str = ""
+    algorithms: tuple[str, ...] = ()
+    steps: tuple[str, ...] | None = None
+    ask: tuple[str, ...] | None = None
+    minutes: float | None = None
+    notes: str = ""
+
+    def contradiction(self) -> tuple[str, str] | None:
+        """Return key and reason of a value that cannot be used, or None."""
+        return next(self._contradictions(), None)
+
+    def _contradictions(self) -> Iterator[tuple[str, str]]:
+        if self.page and self.module:
+            yield "module", "goes without page: it stands for all pages of the module"
+        if self.page and self.flows:
+            yield "flows", "goes without page: give it a slide of its own"
+        if not (self.page or self.module or self.title.strip()):
+            yield "", "shows nothing: give it a page, a module, or a title of its own"
+        if self.module:
+            keys = [key for key in ("title", "text", "flows", "minutes", "notes") if getattr(self, key)]
+            yield from ((key, "goes with a single slide: module stands for several") for key in keys)
+        else:
+            yield from ((key, "goes with module") for key in ("hide", "add") if getattr(self, key))
+        if not self.page:
+            given = [key for key in ("steps", "ask") if getattr(self, key) is not None]
+            yield from ((key, "goes with page: they are steps of a page") for key in given)
+        if self.steps is not None and self.ask is not None:
+            yield "ask", "goes without steps: write it there as a step, such as `ask predict`"
+        if self.algorithms and not self.flows:
+            yield "algorithms", "goes with flows"
+        if self.minutes is not None and not 0 <= self.minutes <= _MOST_MINUTES:
+            yield "minutes", f"{self.minutes:g} is out of bounds: 0 to {_MOST_MINUTES}"
+
+
+class LectureTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A lecture file as written."""
+
+    title: str
+    minutes: float = 0.0
+    slide: tuple[SlideTable, ...] = ()
+
+
+def read_lecture(path: Path, course: Course) -> Lecture:
+    """Read a lecture file.
+
+    Raises:
+        ContentError: The file cannot be read, or names what the course does not have: one line with file and key.
+    """
+    absolute = path.absolute()
+    file = LessonFile(absolute, absolute.parent)
+    table = file.read(LectureTable)
+    if not table.title.strip():
+        raise file.problem("is empty", "title")
+    if not math.isfinite(table.minutes) or not 0 <= table.minutes <= _MOST_MINUTES:
+        raise file.problem(f"{table.minutes:g} is out of bounds: 0 to {_MOST_MINUTES}", "minutes")
+    if not table.slide:
+        raise file.problem("is missing: add a [[slide]] with a page, a module or a title", "slide")
+    catalogue = Catalogue(course.root or places.lessons())
+    slides: list[Slide] = []
+    for number, each in enumerate(table.slide, 1):
+        key = f"slide[{number}]" if len(table.slide) > 1 else "slide"
+        if wrong := each.contradiction():
+            raise file.problem(wrong[1], ".".join(filter(None, (key, wrong[0]))))
+        slides += _Reader(file, course, catalogue, key).slides(each)
+        if len(slides) > MOST_SLIDES:
+            raise file.problem(f"the lecture has more than {MOST_SLIDES} slides: split it", key)
+    return msgspec.structs.replace(
+        lecture_of(course, table.title.strip(), slides), planned_minutes=table.minutes
+    )
+
+
+def write_lecture(course: Course, target: str = "") -> str:
+    """Return the default lecture of MODULE or MODULE/PAGE as a lecture file to edit.
+
+    Raises:
+        UsageError: The module or page does not exist.
+    """
+    lecture, _ = default_lecture(course, target)
+    lines = [f"title = {_toml(lecture.title)}", f"minutes = {sum(each.minutes for each in lecture.slides):g}"]
+    for slide in lecture.slides:
+        lines += ["", "[[slide]]"]
+        if slide.page:
+            module = find_module(course, slide.module)
+            words = ",\n".join(f"    {_toml(each)}" for each in default_steps(find_step(module, slide.page)))
+            lines += [f"# {slide.headline}", f'page = "{slide.module}/{slide.page}"']
+            lines += [f"minutes = {slide.minutes:g}", f"steps = [\n{words},\n]"]
+        else:
+            text = "\n\n".join(each.text if isinstance(each, Line) else each.markdown for each in slide.steps)  # type: ignore[union-attr]
+            lines += [f"title = {_toml(slide.headline)}", f"minutes = {slide.minutes:g}"]
+            lines.append(f'text = """\n{text}\n"""')
+    return "\n".join([*lines, ""])
+
+
+def _toml(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+class _Reader:
+    """Reads the slide under `key` of a lecture file."""
+
+    def __init__(self, file: LessonFile, course: Course, catalogue: Catalogue, key: str) -> None:
+        self._file, self._course, self._catalogue, self._key = file, course, catalogue, key
+
+    def slides(self, table: SlideTable) -> Iterator[Slide]:
+        """Yield the slides that the table stands for. Raises ContentError."""
+        if table.module:
+            yield from self._module_slides(table)
+            return
+        slide = self._page_slide(table) if table.page else self._own_slide(table)
+        if table.title.strip():
+            slide = msgspec.structs.replace(slide, headline=table.title.strip())
+        if table.minutes is not None:
+            slide = msgspec.structs.replace(slide, minutes=table.minutes)
+        notes = "\n\n".join(filter(None, (table.notes.strip(), slide.notes)))
+        yield msgspec.structs.replace(slide, notes=notes)
+
+    def _module_slides(self, table: SlideTable) -> Iterator[Slide]:
+        with self._at("module"):
+            module = find_module(self._course, table.module)
+        with self._at("hide"):
+            hidden = {find_step(module, name).id for name in table.hide}
+        with self._at("add"):
+            added = {find_step(module, name).id for name in table.add}
+        return (slide for slide in module_slides(self._course, module, added) if slide.page not in hidden)
+
+    def _page_slide(self, table: SlideTable) -> Slide:
+        with self._at("page"):
+            module, page = _find_page(self._course, table.page)
+        if table.steps is not None:
+            with self._at("steps"):
+                slide = slide_of(module, page, table.steps)
+        else:
+            with self._at("ask"):
+                slide = slide_of(module, page, default_steps(page, table.ask))
+        return _with_steps(slide, (*slide.steps, *_own_steps(table.text))) if table.text.strip() else slide
+
+    def _own_slide(self, table: SlideTable) -> Slide:
+        steps: tuple[AnyStep, ...] = tuple(_own_steps(table.text))
+        if table.flows:
+            steps = (*steps, self._flows(table))
+        return _with_steps(Slide(headline=table.title.strip()), steps)
+
+    def _flows(self, table: SlideTable) -> FlowsShown:
+        with self._at("flows"):
+            name = self._catalogue.full_name(table.flows)
+            if not self._catalogue.build(name).path.rate:
+                raise UsageError(
+                    f"{name} has no bottleneck to share: name an experiment whose path has a rate"
+                )
+        with self._at("algorithms"):
+            for algorithm in table.algorithms:
+                if algorithm not in ALGORITHMS:
+                    raise UsageError(unknown("algorithm", algorithm, ALGORITHMS))
+        if not table.algorithms:
+            return FlowsShown(experiment=name)
+        return FlowsShown(experiment=name, algorithms=tuple(dict.fromkeys(table.algorithms)))
+
+    @contextmanager
+    def _at(self, key: str) -> Iterator[None]:
+        """Name the file and the key in errors about names."""
+        try:
+            yield
+        except UsageError as error:
+            raise self._file.problem(str(error), f"{self._key}.{key}") from None
+
+
+def _find_page(course: Course, name: str) -> tuple[Module, Step]:
+    """Return the page of a name like tcp-basics/a-larger-window, tcp-basics/7 or 1.7. Raises UsageError."""
+    module, _, page = name.strip("/").partition("." if _NUMBERED.fullmatch(name) else "/")
+    if not page:
+        every = [f"{module.id}/{id_}" for module in course.modules for id_ in module.step_ids]
+        raise UsageError(unknown("page", name, every, "write it like 1.7 or MODULE/PAGE"))
+    found = find_module(course, module)
+    return found, find_step(found, page)
+
+
+def _own_steps(markdown: str) -> Iterator[OwnText]:
+    """Yield the blocks of own text: a blank line outside of code ends a block."""
+    block: list[str] = []
+    in_code = False
+    for line in [*markdown.strip().splitlines(), ""]:
+        in_code ^= line.lstrip().startswith("```")
+        if line.strip() or in_code:
+            block.append(line)
+        elif block:
+            yield OwnText(markdown="\n".join(block))
+            block = []
+    if block:
+        yield OwnText(markdown="\n".join(block))
+
+
+def _with_steps(slide: Slide, steps: tuple[AnyStep, ...]) -> Slide:
+    return msgspec.structs.replace(slide, steps=steps, minutes=planned_minutes(steps))

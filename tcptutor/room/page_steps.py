@@ -1,0 +1,196 @@
+"""The steps that a page offers to its slide, each named by a few words, as `lecture.toml` lists them.
+
+opening           the first sentences of the page, or the table that it begins with
+figure ID         a figure
+ask ID            a question or the prediction, for the room
+run               the page's experiment; of a challenge, with nothing changed
+run SETTING       a sweep's point, such as `run 4 BDP`, or a challenge with its solution: `run solved`
+verdict           what limited the run
+task              what a challenge asks for
+answer ID         the right answer, and why the popular wrong one is wrong
+idea              the page's main idea
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from tcptutor.base.errors import UsageError, unknown
+from tcptutor.course.activities.choice import SingleChoice
+from tcptutor.course.activities.numeric import Numeric
+from tcptutor.course.activities.predict import Predict, ShapePrediction
+from tcptutor.course.activity import Activity, Question
+from tcptutor.course.figure_places import placed
+from tcptutor.course.step import Step
+from tcptutor.room.excerpts import first_block, first_sentences, plain
+from tcptutor.room.page_notes import answer_notes, prediction_notes, run_notes
+from tcptutor.room.slides import (
+    SOLVED,
+    Answer,
+    AnyStep,
+    Ask,
+    FigureShown,
+    Line,
+    OwnText,
+    RunShown,
+    VerdictShown,
+)
+
+_CHECK_QUESTIONS = 5
+"""Questions from which on a page without a run is a check, which students do alone."""
+
+
+def is_check(page: Step) -> bool:
+    """Return True for a page of questions alone, such as a module's final check."""
+    own = [question for question in page.activities_of(Question) if not question.recall]
+    return not page.experiments and len(own) >= _CHECK_QUESTIONS
+
+
+def votable(page: Step) -> tuple[Activity, ...]:
+    """Return the activities that a room can vote on: predictions, single choices, and numbers to calculate."""
+    kinds = Predict | ShapePrediction | SingleChoice | Numeric
+    return tuple(each for each in page.activities if isinstance(each, kinds))
+
+
+def questions(page: Step) -> list[Question]:
+    """Return the questions that a room can vote on, the most fruitful first.
+
+    That is the single choice with most wrong choices that are explained at length, since these are misconceptions
+    that students really have; on a page with a run it asks about the run. Questions on earlier material come last.
+    """
+
+    def merit(question: Question) -> tuple[bool, bool, bool, int]:
+        choices = question.choices if isinstance(question, SingleChoice) else ()
+        wrong_at_length = sum(bool(choice.explanation) for choice in choices)
+        return (not question.recall, bool(choices), bool(question.about_run), wrong_at_length)
+
+    found = [each for each in votable(page) if isinstance(each, Question)]
+    return sorted(found, key=merit, reverse=True)
+
+
+def prediction(page: Step) -> Predict | ShapePrediction | None:
+    """Return the prediction of a page."""
+    return next((each for each in page.activities if isinstance(each, Predict | ShapePrediction)), None)
+
+
+def default_steps(page: Step, ask: tuple[str, ...] | None = None) -> Iterator[str]:
+    """Yield the steps of a page's default slide, in words.
+
+    Args:
+        page: The page.
+        ask: Ids of what to ask the room; None for the prediction and the most fruitful question.
+    """
+    predicted = prediction(page)
+    if ask is None:
+        most = None if is_check(page) else 1
+        asked = [question.id for question in questions(page)[:most]]
+    else:
+        asked = [id_ for id_ in ask if predicted is None or id_ != predicted.id]
+    if _opening(page) is not None and not is_check(page):
+        yield "opening"
+    yield from (f"figure {id_}" for id_ in placed(page.prose))
+    is_predicted = predicted is not None and (ask is None or predicted.id in ask)
+    if is_predicted and predicted is not None:
+        yield f"ask {predicted.id}"
+    yield from _default_runs(page)
+    if is_predicted and isinstance(predicted, ShapePrediction):
+        yield f"answer {predicted.id}"
+    yield from (f"figure {id_}" for id_ in placed(page.after_run))
+    for id_ in asked:
+        yield from (f"ask {id_}", f"answer {id_}")
+    if page.idea:
+        yield "idea"
+
+
+def _default_runs(page: Step) -> Iterator[str]:
+    """Yield the runs: of a sweep the predicted point or both ends, of a challenge before and after."""
+    if page.experiment is not None:
+        yield from ("run", "verdict")
+    elif page.sweep is not None:
+        values = page.sweep.values
+        predicted = [each.at for each in page.activities_of(Predict) if each.at in values]
+        yield from (f"run {value}" for value in (predicted[:1] or (values[0], values[-1])))
+        yield "verdict"
+    elif page.challenge is not None:
+        yield from ("run", "verdict", "task", f"run {SOLVED}", "verdict")
+
+
+def read_step(page: Step, words: str) -> AnyStep:
+    """Return the step of a page that these words name.
+
+    Raises:
+        UsageError: The page has no such step.
+    """
+    kind, _, name = " ".join(words.split()).partition(" ")
+    match kind:
+        case "figure":
+            return FigureShown(figure=_known("figure", name, [figure.id for figure in page.figures]))
+        case "ask":
+            return _ask(page, name)
+        case "answer":
+            right_or_wrong = {each.id: each for each in votable(page) if not isinstance(each, Predict)}
+            _known("question with an answer", name, right_or_wrong)
+            return Answer(activity=name, notes=answer_notes(right_or_wrong[name]))
+        case "run":
+            return RunShown(setting=_setting(page, name))
+    found = None if name else _plain_step(page, kind)
+    if found is None:
+        words_here = _all_words(page)
+        raise UsageError(unknown("step", words, words_here, f"this page has {', '.join(words_here)}"))
+    return found
+
+
+def _ask(page: Step, name: str) -> Ask:
+    activities = {each.id: each for each in votable(page)}
+    activity = activities[_known("question for a room", name, activities)]
+    notes = prediction_notes(activity) if isinstance(activity, Predict) else answer_notes(activity)
+    return Ask(activity=name, notes=notes)
+
+
+def _plain_step(page: Step, kind: str) -> AnyStep | None:
+    match kind:
+        case "opening":
+            return _opening(page)
+        case "verdict" if page.experiments or page.challenge:
+            return VerdictShown(notes=run_notes(page))
+        case "task" if page.challenge:
+            return Line(text=plain(page.challenge.prompt), notes=answer_notes(page.challenge))
+        case "idea" if page.idea:
+            return Line(text=plain(page.idea))
+    return None
+
+
+def _known(what: str, name: str, names: Collection[str]) -> str:
+    if name not in names:
+        raise UsageError(unknown(what, name, names))
+    return name
+
+
+def _setting(page: Step, name: str) -> str:
+    if page.sweep is not None:
+        return _known(f"value of {page.sweep.axis}", name, list(page.sweep.values))
+    if page.challenge is not None and name in ("", SOLVED):
+        return name
+    if page.experiment is not None and not name:
+        return ""
+    words = [each for each in _all_words(page) if each.startswith("run")]
+    raise UsageError(
+        unknown("step", f"run {name}".strip(), words, f"this page has {' and '.join(words) or 'no run'}")
+    )
+
+
+def _all_words(page: Step) -> list[str]:
+    """Return the words of each step that a page has."""
+    return [
+        *dict.fromkeys(default_steps(page)),
+        *(f"figure {figure.id}" for figure in page.figures),
+        *(f"ask {each.id}" for each in votable(page)),
+    ]
+
+
+def _opening(page: Step) -> Line | OwnText | None:
+    if sentences := first_sentences(page.prose):
+        return Line(text=sentences)
+    if block := first_block(page.prose):
+        return OwnText(markdown=block)
+    return None
