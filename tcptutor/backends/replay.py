@@ -96,24 +96,18 @@ class ReplayBackend:
         )
 
     async def run(self, experiment: Experiment) -> AsyncGenerator[Event, None]:
-        recorded = await asyncio.to_thread(self._find, experiment)
+        recorded = await asyncio.to_thread(self.find, experiment)
         yield Ready(protocol.VERSION, self._environment(recorded))
         yield Phase("replay", f"playing a run {provenance(recorded)}")
         loop = asyncio.get_running_loop()
         began = loop.time()
-        for event in _sample_batches(recorded):
-            await asyncio.sleep(max(0.0, began + event.t / self._speed - loop.time()))
+        for event in playback(recorded):
+            if isinstance(event, Samples):
+                await asyncio.sleep(max(0.0, began + event.t / self._speed - loop.time()))
             yield event
-        yield Finished(
-            tuple(recorded.flows),
-            recorded.fidelity,
-            recorded.experiment_s,
-            recorded.complete,
-            tuple(recorded.udp),
-        )
 
-    def _find(self, experiment: Experiment) -> Run:
-        """Return the recording of `experiment`; a LabUnavailable lists the values that are recorded."""
+    def find(self, experiment: Experiment) -> Run:
+        """Return the recording of `experiment`; a LabUnavailable lists the values that are recorded. Blocks."""
         others = []
         for run in self._recordings(experiment.name.partition("/")[0], experiment.name):
             if same_experiment(run.experiment, experiment):
@@ -131,7 +125,8 @@ class ReplayBackend:
         """Do nothing: a replay holds no resources."""
 
 
-def _sample_batches(run: Run) -> Iterator[Samples]:
+def playback(run: Run) -> Iterator[Samples | Finished]:
+    """Yield the events from which `run` grows again, in order of time."""
     rows, queue, acks, senders, udp, retransmissions = (
         _rows_by_batch(table)
         for table in (run.samples, run.queue, run.acks, run.senders, run.udp_samples, run.retransmissions)
@@ -148,6 +143,7 @@ def _sample_batches(run: Run) -> Iterator[Samples]:
             datagrams,
             retransmissions.get(step, ()),
         )
+    yield Finished(tuple(run.flows), run.fidelity, run.experiment_s, run.complete, tuple(run.udp))
 
 
 def _rows_by_batch(table: Table[_Row]) -> dict[int, tuple[_Row, ...]]:

@@ -115,6 +115,41 @@ def shell(**given: Any) -> None:
 
 
 @main.command()
+@click.argument("target", metavar="[MODULE[/PAGE]]", required=False, shell_complete=PAGES)
+@click.option(
+    "--lecture",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Present the slides of this lecture.toml.",
+)
+@click.option("--resume", is_flag=True, help="Return to the lecture after a lost line, at the same place.")
+@click.option("--notes", is_flag=True, help="Show the speaker's notes of the running lecture here.")
+@click.option("--watch", is_flag=True, help="Show what the room sees, without any control.")
+@click.option(
+    "--check", "check_first", is_flag=True, help="Prepare the runs, and list what will not work here."
+)
+@click.option("--stop", is_flag=True, help="End the lecture from any terminal.")
+@click.option("--no-votes", is_flag=True, help="Do without the page where students join and vote.")
+@click.option(
+    "--listen", metavar="ADDRESS:PORT", default="", help="Address of that page. Default: this machine only."
+)
+@click.option(
+    "--public-url", metavar="URL", default="", help="URL of that page behind a proxy, as students see it."
+)
+@BACKEND
+@CLOCK
+@COURSE
+def present(**given: Any) -> None:
+    """Give a lecture: large slides with live runs, for a room. It goes on when a terminal is lost.
+
+    Without a module, present the whole course. `tcptutor present --notes` in a second terminal is for the speaker.
+    """
+    from tcptutor.commands.present import PresentRequest, present  # noqa: PLC0415
+
+    end(present, PresentRequest(**given))
+
+
+@main.command()
 @click.argument("name", metavar="[MODULE/PAGE]", required=False, shell_complete=PAGES)
 @JSON
 @COURSE

@@ -112,3 +112,27 @@ class Ended(msgspec.Struct, frozen=True, tag=True):
 
 
 ToTerminal: TypeAlias = Welcome | Shows | Tells | RunBegins | RunEvent | Ended
+
+_encoder = msgspec.json.Encoder()
+_from_terminal: msgspec.json.Decoder[FromTerminal] = msgspec.json.Decoder(FromTerminal)
+_to_terminal: msgspec.json.Decoder[ToTerminal] = msgspec.json.Decoder(ToTerminal)
+
+LONGEST_COMMAND = 1 << 16
+"""Bytes of the longest message of a terminal."""
+LONGEST_MESSAGE = 1 << 26
+"""Bytes of the longest message of the lecture process: a lecture with its notes, or an event of many flows."""
+
+
+def line(message: FromTerminal | ToTerminal) -> bytes:
+    """Encode `message` as a line, newline included."""
+    return _encoder.encode(message) + b"\n"
+
+
+def from_terminal(line: bytes) -> FromTerminal:
+    """Decode a terminal's message. Raises msgspec's error if it is none."""
+    return _from_terminal.decode(line)
+
+
+def to_terminal(line: bytes) -> ToTerminal:
+    """Decode a message of the lecture process. Raises msgspec's error if it is none."""
+    return _to_terminal.decode(line)

@@ -71,7 +71,7 @@ def _parts() -> list[bytes]:
         head = PartHead(run.id, run.experiment, run.environment, run.started)
         events: Iterator[protocol.Event] = iter(
             [
-                *list(replay._sample_batches(run))[:15],
+                *list(replay.playback(run))[:15],
                 Finished(tuple(run.flows), run.fidelity, run.experiment_s, run.complete, tuple(run.udp)),
             ]
         )
@@ -112,7 +112,7 @@ def use(run: Run, file: Path) -> None:
     throughput = analysis.Throughput()
     throughput.add(run.samples)
     throughput.points  # noqa: B018
-    for _ in replay._sample_batches(run):
+    for _ in replay.playback(run):
         pass
     replay.provenance(run)
     _draw(run)

@@ -1,0 +1,148 @@
+"""`tcptutor present`: a lecture in front of a room, which outlives its terminals."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from tcptutor.base import places
+from tcptutor.base.errors import TutorError, UsageError
+from tcptutor.commands.output import print_lines, remark
+from tcptutor.course.outline import pages
+from tcptutor.room import launch, records
+from tcptutor.room.client import Connection, Interrupted
+from tcptutor.room.protocol import Ended, EndLecture, Role, Shows, Welcome
+from tcptutor.room.records import OpenedLecture
+from tcptutor.room.slides import Lecture, Line, RunShown, Slide, VerdictShown
+from tcptutor.room.talk import Place
+
+
+class PresentRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """Options of the command."""
+
+    target: str | None
+    """MODULE or MODULE/PAGE; None for the whole course."""
+    lecture: Path | None
+    resume: bool
+    notes: bool
+    watch: bool
+    check_first: bool
+    stop: bool
+    no_votes: bool
+    listen: str
+    public_url: str
+    backend: str
+    clock: str
+
+
+def present(request: PresentRequest) -> int:
+    """Start or join a lecture, and return the exit code.
+
+    Raises:
+        TutorError: No lecture can be started or joined.
+    """
+    if request.stop:
+        return _stop()
+    here = launch.running()
+    if request.resume and here is None:
+        launch.start(_unfinished())
+    elif here is None and (request.notes or request.watch):
+        raise TutorError("no lecture is running: start one with `tcptutor present` in another terminal")
+    elif here is None:
+        _remark_unfinished()
+        launch.start(records.create(_opened(request)))
+    elif request.target is not None or request.lecture is not None:
+        title = records.read_opened(here).lecture.title
+        raise UsageError(
+            f"the lecture {title!r} is running: join it with `tcptutor present --resume`, or end it with"
+            " `tcptutor present --stop`"
+        )
+    return _show("watch" if request.watch else "notes" if request.notes else "present")
+
+
+def _unfinished() -> Path:
+    folder = records.latest()
+    if folder is None or records.read_state(folder).is_over:
+        raise TutorError("no lecture to resume: start one with `tcptutor present`")
+    return folder
+
+
+def _remark_unfinished() -> None:
+    folder = records.latest()
+    if folder is not None and not records.read_state(folder).is_over:
+        remark(f"the lecture in {folder} was not ended; this one is new")
+
+
+def _opened(request: PresentRequest) -> OpenedLecture:
+    lecture, begin = _lecture(request)
+    course = places.chosen_course()
+    return OpenedLecture(
+        lecture=lecture,
+        begin=begin,
+        started=datetime.now(UTC).astimezone().isoformat(timespec="seconds"),
+        backend=request.backend,
+        clock=request.clock,
+        course=str(course.given.absolute()) if course is not None else "",
+        has_votes=not request.no_votes,
+        listen=request.listen,
+        public_url=request.public_url,
+    )
+
+
+def _lecture(request: PresentRequest) -> tuple[Lecture, Place]:
+    if request.lecture is not None:
+        raise UsageError("lecture files cannot be presented yet: name a module")
+    chosen = pages(places.lessons(), request.target or "")
+    slides = [
+        Slide(
+            headline=page.title,
+            module=module.id,
+            page=page.id,
+            steps=(Line(text=page.idea), *((RunShown(), VerdictShown()) if page.experiment else ())),
+        )
+        for module in chosen.modules
+        for page in module.steps
+    ]
+    return Lecture(title=chosen.modules[0].title, slides=tuple(slides)), Place()
+
+
+def _show(role: Role) -> int:
+    return asyncio.run(_follow(role))
+
+
+async def _follow(role: Role) -> int:
+    """Print a line for each slide."""
+    async with Connection(role) as connection:
+        lecture: Lecture | None = None
+        shown: Place | None = None
+        async for message in connection:
+            match message:
+                case Welcome():
+                    lecture = message.lecture
+                case Shows(talk=talk) if lecture is not None and talk.place != shown:
+                    shown = talk.place
+                    slide = lecture.slides[shown.slide]
+                    print_lines(
+                        [f"{shown.slide + 1}.{shown.step + 1} of {len(lecture.slides)}  {slide.headline}"]
+                    )
+                case Interrupted(problem=problem) | Ended(reason=problem):
+                    remark(problem)
+    return 0
+
+
+def _stop() -> int:
+    if launch.running() is None:
+        launch.start(_unfinished())
+    return asyncio.run(_end())
+
+
+async def _end() -> int:
+    async with Connection("present") as connection:
+        connection.send(EndLecture())
+        async for message in connection:
+            if isinstance(message, Ended):
+                print_lines([message.reason])
+    return 0

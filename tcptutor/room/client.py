@@ -1,0 +1,137 @@
+"""Connection of a terminal to the lecture process.
+
+    async with Connection("present") as connection:
+        connection.send(Step())
+        async for message in connection:
+            ...
+
+A lost connection comes back by itself: the lecture process is started again if it was killed, and sends the lecture,
+its state and the run on the slide anew. Until then the terminal reads one `Interrupted`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from tcptutor.backends.events import add
+from tcptutor.base.errors import TutorError
+from tcptutor.room import launch, protocol, records
+from tcptutor.room.protocol import (
+    Ended,
+    FromTerminal,
+    Hello,
+    Role,
+    RunBegins,
+    RunEvent,
+    ToTerminal,
+)
+from tcptutor.run import Run
+from tcptutor.wire.protocol import Event, event_decoder
+
+_RETRY_S = 0.1
+_PATIENCE_S = 30.0
+"""Longest time without a lecture process before the connection gives up."""
+
+
+class Interrupted(msgspec.Struct, frozen=True):
+    """The connection is lost, and is being made again."""
+
+    problem: str
+
+
+class Connection:
+    """A terminal's connection. Iterating ends after `Ended`."""
+
+    def __init__(self, role: Role) -> None:
+        self.role: Role = role
+        self._reader: asyncio.StreamReader | None = None
+        self._writer: asyncio.StreamWriter | None = None
+
+    async def __aenter__(self) -> Self:
+        """Connect. Raises TutorError if no lecture process answers."""
+        try:
+            await self._connect()
+        except OSError as error:
+            raise TutorError("no lecture is running: start one with `tcptutor present`") from error
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._close()
+
+    def send(self, message: FromTerminal) -> None:
+        """Send a command; while the connection is lost, ignore it."""
+        if self._writer is not None and not self._writer.is_closing():
+            self._writer.write(protocol.line(message))
+
+    async def __aiter__(self) -> AsyncIterator[ToTerminal | Interrupted]:
+        """Yield messages up to `Ended`. Raises TutorError if a lost connection does not come back."""
+        while True:
+            async for message in self._messages():
+                yield message
+                if isinstance(message, Ended):
+                    return
+            yield Interrupted("the lecture process does not answer: connecting again")
+            await self._reconnect()
+
+    async def _messages(self) -> AsyncIterator[ToTerminal]:
+        assert self._reader is not None
+        with contextlib.suppress(OSError, asyncio.LimitOverrunError, ValueError, msgspec.MsgspecError):
+            while (line := await self._reader.readline()).endswith(b"\n"):
+                yield protocol.to_terminal(line)
+
+    async def _connect(self) -> None:
+        self._reader, self._writer = await asyncio.open_unix_connection(
+            launch.socket_path(), limit=protocol.LONGEST_MESSAGE
+        )
+        self._writer.write(protocol.line(Hello(self.role)))
+
+    async def _reconnect(self) -> None:
+        await self._close()
+        deadline = asyncio.get_running_loop().time() + _PATIENCE_S
+        while True:
+            try:
+                await self._connect()
+                return
+            except OSError as error:
+                if asyncio.get_running_loop().time() > deadline:
+                    raise TutorError(
+                        "the lecture process has ended: `tcptutor present --resume` continues the lecture"
+                    ) from error
+            folder = records.latest()
+            if self.role != "watch" and folder is not None and launch.running() is None:
+                await asyncio.to_thread(launch.start, folder)
+            await asyncio.sleep(_RETRY_S)
+
+    async def _close(self) -> None:
+        writer, self._reader, self._writer = self._writer, None, None
+        if writer is not None:
+            writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+
+
+class FollowedRun:
+    """The run on the slide as its messages arrive; None before the first."""
+
+    def __init__(self) -> None:
+        self.run: Run | None = None
+        self.id = ""
+
+    def take(self, message: RunBegins | RunEvent) -> Event | None:
+        """Apply a message and return the event in it."""
+        if isinstance(message, RunBegins):
+            self.run, self.id = msgspec.json.decode(message.header, type=Run), message.id
+            return None
+        if self.run is None or message.id != self.id:
+            return None
+        event = event_decoder.decode(message.event)
+        add(self.run, event)
+        return event

@@ -1,0 +1,142 @@
+"""The lecture process as its terminals find it: its socket, whether it runs, and how to start it."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import socket
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from tcptutor.base import files
+from tcptutor.base.errors import TutorError
+from tcptutor.base.printable import escaped
+from tcptutor.room import records
+
+LOCK, PROCESS_LOG = "running.lock", "process.log"
+_START_S = 20.0
+"""Longest time for a lecture process to accept terminals."""
+_POLL_S = 0.02
+_LAST_WORDS = 4096
+"""Bytes at the end of the process's log that are searched for its last line."""
+
+
+def socket_path() -> Path:
+    """Return the path of the lecture's socket, in a folder that only this user can open.
+
+    The path is short, since a socket's may have 107 characters; it differs for each data folder.
+
+    Raises:
+        TutorError: The folder cannot be made, or belongs to another user.
+    """
+    runtime = Path(os.environ.get("XDG_RUNTIME_DIR", ""))
+    folder = runtime / "tcptutor" if runtime.is_absolute() else Path(f"/tmp/tcptutor-{os.getuid()}")  # noqa: S108
+    try:
+        folder.mkdir(0o700, exist_ok=True)
+        found = folder.lstat()
+    except OSError as error:
+        raise TutorError(
+            f"cannot make the folder {folder} for the lecture's socket ({error.strerror}):"
+            " set XDG_RUNTIME_DIR to a folder of yours"
+        ) from error
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise TutorError(
+            f"{folder} is open to others: remove it, or set XDG_RUNTIME_DIR to a folder of yours"
+        )
+    key = hashlib.sha256(os.fsencode(records.lectures().absolute())).hexdigest()[:12]
+    return folder / f"lecture-{key}"
+
+
+def running() -> Path | None:
+    """Return the folder of the lecture whose process runs now; None if none does."""
+    try:
+        fd = os.open(_lock_file(), os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        name = os.read(fd, 255).decode(errors="replace")
+        return records.lectures() / Path(name).name if name else None
+    finally:
+        os.close(fd)
+    return None
+
+
+@contextlib.contextmanager
+def only_process(folder: Path) -> Iterator[bool]:
+    """Yield whether this is now the only lecture process, of the lecture in `folder`; the kernel ends the claim."""
+    files.make_private(folder.parent)
+    fd = os.open(_lock_file(), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, files.PRIVATE)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(fd)
+        yield False
+        return
+    try:
+        os.ftruncate(fd, 0)
+        os.pwrite(fd, os.fsencode(folder.name), 0)
+        yield True
+    finally:
+        os.close(fd)
+
+
+def start(folder: Path) -> None:
+    """Start the process of the lecture in `folder` unless one runs, and return once it accepts terminals.
+
+    Raises:
+        TutorError: It ended, or does not answer.
+    """
+    path, deadline = socket_path(), time.monotonic() + _START_S
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    with os.fdopen(os.open(folder / PROCESS_LOG, flags, files.PRIVATE), "ab") as log:
+        # A session of its own: it outlives this terminal.
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tcptutor.room.host", str(folder)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            cwd="/",
+        )
+    try:
+        while time.monotonic() < deadline:
+            if _accepts(path):
+                return
+            if process.poll() and running() is None:
+                break
+            time.sleep(_POLL_S)
+        process.kill()
+        raise TutorError(f"the lecture process did not start ({_last_words(folder)}): start it again")
+    finally:
+        # It lives on, which subprocess would warn about.
+        process.returncode = process.returncode or 0
+
+
+def _accepts(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(str(path))
+        except OSError:
+            return False
+    return True
+
+
+def _last_words(folder: Path) -> str:
+    try:
+        text = files.read_plain(folder / PROCESS_LOG, 1 << 24)[-_LAST_WORDS:].decode(errors="replace")
+    except OSError:
+        return "no log"
+    lines = [line for line in text.splitlines() if line.strip()]
+    return escaped(lines[-1].strip()[:200]) if lines else "no reason given"
+
+
+def _lock_file() -> Path:
+    return records.lectures() / LOCK

@@ -1,0 +1,218 @@
+"""Runs of a lecture: one at a time, live in the lab or prepared, in run files of the lecture's own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from tcptutor.backends.lab import Lab
+from tcptutor.backends.replay import ReplayBackend, playback
+from tcptutor.base.errors import LabUnavailable, TutorError
+from tcptutor.room.talk import RunSource
+from tcptutor.run import Fidelity, Run, load, save
+from tcptutor.run.files import text_lines
+from tcptutor.runs.conduct import ConductedRun
+from tcptutor.runs.store import RunStore
+from tcptutor.spec import Experiment
+from tcptutor.wire import protocol
+from tcptutor.wire.protocol import CapturedPackets, Event
+
+_LONGEST_PLAY_S = 20.0
+"""Longest time to play a prepared run; a longer run is played faster than it was."""
+_MOST_PLAYS = 4
+"""Runs whose events stay in memory, each of a few megabytes."""
+
+
+class Play(msgspec.Struct, kw_only=True):
+    """A run as terminals get it: its header and its events so far."""
+
+    slide: int
+    source: RunSource
+    id: str
+    header: bytes
+    """First line of the run's file, as it is at the beginning."""
+    events: list[bytes] = []
+
+
+class RunListener(Protocol):
+    """The lecture's process, which hears of every change."""
+
+    def run_began(self, play: Play) -> None:
+        """Announce a run, before its first event."""
+
+    def run_took(self, play: Play, event: bytes) -> None:
+        """Announce an event."""
+
+    def run_over(self, slide: int, problem: str) -> None:
+        """Announce the end of a run, which may have no first event; the problem is empty unless it failed."""
+
+    def remark(self, text: str) -> None:
+        """Tell the speaker about a problem that leaves the run as it is."""
+
+
+class LectureRuns:
+    """Conducts the lecture's runs, at most one at a time."""
+
+    def __init__(self, folder: Path, make_lab: Callable[[], Lab], listener: RunListener) -> None:
+        self._store = RunStore(folder / "runs")
+        self._make_lab, self._listener = make_lab, listener
+        self._lab: Lab | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._warming: asyncio.Task[None] | None = None
+        self._plays: dict[str, Play] = {}
+        self.slide: int | None = None
+        """Slide of the run in progress."""
+
+    def recover(self) -> None:
+        """Turn the unfinished run of a killed lecture process into a run file. Blocks."""
+        self._store.recover()
+
+    def warm(self, experiment: Experiment) -> None:
+        """Start the lab for a likely run, in the background."""
+        if self._task is None and (self._warming is None or self._warming.done()):
+            self._warming = asyncio.create_task(self._warm(experiment))
+
+    def start(self, slide: int, experiment: Experiment, source: RunSource) -> None:
+        """Start a run of a slide. The run in progress must have been stopped."""
+        assert self._task is None
+        self.slide = slide
+        self._task = asyncio.create_task(self._run(slide, experiment, source))
+
+    async def stop(self) -> None:
+        """Stop the run in progress, if any, and save what it has."""
+        task = self._task
+        if task is not None:
+            task.cancel()
+            await asyncio.wait([task])
+
+    async def close(self) -> None:
+        """Stop the run and shut the lab down."""
+        await self.stop()
+        if self._warming is not None:
+            self._warming.cancel()
+            await asyncio.wait([self._warming])
+        if self._lab is not None:
+            await self._lab.close()
+
+    async def play_of(self, slide: int, id_: str, source: RunSource) -> Play | None:
+        """Return an earlier run from memory or its file; None if it is lost."""
+        if id_ in self._plays:
+            return self._plays[id_]
+        file = self._store.file(id_)
+        assert file is not None
+        try:
+            play = await asyncio.to_thread(_play_of_file, file, slide, source)
+        except TutorError:
+            return None
+        self._keep(play)
+        return play
+
+    async def has_prepared(self, experiment: Experiment) -> bool:
+        """Return whether there is a prepared run of the experiment."""
+        return await asyncio.to_thread(find_prepared, experiment) is not None
+
+    async def _warm(self, experiment: Experiment) -> None:
+        with contextlib.suppress(TutorError):
+            await self._open_lab().warm(experiment)
+
+    def _open_lab(self) -> Lab:
+        self._lab = self._lab or self._make_lab()
+        return self._lab
+
+    async def _run(self, slide: int, experiment: Experiment, source: RunSource) -> None:
+        problem = ""
+        try:
+            if source == "live":
+                await self._live(slide, experiment)
+            else:
+                await self._prepared(slide, experiment)
+        except TutorError as error:
+            problem = str(error)
+        finally:
+            self._task = self.slide = None
+            self._listener.run_over(slide, problem)
+
+    async def _live(self, slide: int, experiment: Experiment) -> None:
+        lab, play = self._open_lab(), None
+        if self._warming is not None:
+            await asyncio.wait([self._warming])
+        environment = await lab.warm(experiment)
+        # Without a lab, recordings are played: the room must not take them for a live run.
+        source: RunSource = "prepared" if environment.backend == "replay" else "live"
+        conducted = ConductedRun(lab, experiment, self._store)
+        async with conducted:
+            async for event in conducted:
+                play = play or self._begin(slide, source, conducted.run)
+                self._take(play, event)
+        if conducted.unsaved:
+            self._listener.remark(conducted.unsaved)
+
+    async def _prepared(self, slide: int, experiment: Experiment) -> None:
+        run = await asyncio.to_thread(find_prepared, experiment)
+        if run is None:
+            raise LabUnavailable("there is no prepared run: `tcptutor present --check` makes it")
+        await asyncio.to_thread(self._save_copy, run)
+        beginning = msgspec.structs.replace(
+            run, flows=[], udp=[], fidelity=Fidelity(), experiment_s=0.0, complete=False
+        )
+        play = self._begin(slide, "prepared", beginning)
+        async with aclosing(_paced(run)) as events:
+            async for event in events:
+                self._take(play, event)
+
+    def _save_copy(self, run: Run) -> None:
+        file = self._store.file(run.id)
+        if file is not None and not file.exists():
+            save(run, file, private=True)
+
+    def _begin(self, slide: int, source: RunSource, run: Run) -> Play:
+        play = Play(slide=slide, source=source, id=run.id, header=_header(run))
+        self._keep(play)
+        self._listener.run_began(play)
+        return play
+
+    def _take(self, play: Play, event: Event) -> None:
+        if not isinstance(event, CapturedPackets):
+            text = protocol.line(event)[:-1]
+            play.events.append(text)
+            self._listener.run_took(play, text)
+
+    def _keep(self, play: Play) -> None:
+        self._plays.pop(play.id, None)
+        self._plays[play.id] = play
+        while len(self._plays) > _MOST_PLAYS:
+            self._plays.pop(next(iter(self._plays)))
+
+
+def find_prepared(experiment: Experiment) -> Run | None:
+    """Return the prepared run of an experiment, or a shipped recording; None without one. Blocks."""
+    try:
+        return ReplayBackend("").find(experiment)
+    except LabUnavailable:
+        return None
+
+
+def _play_of_file(file: Path, slide: int, source: RunSource) -> Play:
+    run = load(file)
+    events = [protocol.line(event)[:-1] for event in playback(run)]
+    return Play(slide=slide, source=source, id=run.id, header=_header(run), events=events)
+
+
+def _header(run: Run) -> bytes:
+    return next(text_lines(run))[:-1]
+
+
+async def _paced(run: Run) -> AsyncGenerator[Event, None]:
+    """Yield the events of a run at the pace of its time."""
+    loop = asyncio.get_running_loop()
+    began, speed = loop.time(), max(1.0, run.experiment_s / _LONGEST_PLAY_S)
+    for event in playback(run):
+        if isinstance(event, protocol.Samples):
+            await asyncio.sleep(max(0.0, began + event.t / speed - loop.time()))
+        yield event

@@ -1,0 +1,214 @@
+"""State of a lecture as a pure fold over its records, and the record that each command leads to.
+
+Records are absolute, so that a damaged one costs itself alone: `Moved` holds a place, never a direction.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+from tcptutor.room.protocol import Black, FromTerminal, Go, Step
+from tcptutor.room.slides import FlowsShown, Lecture, RunShown, Slide
+from tcptutor.room.talk import Place, RunSource, RunState, TeacherView
+
+INTERRUPTED = "the lecture process ended during it"
+"""Problem of a run that a killed lecture process left unfinished."""
+
+
+class Moved(msgspec.Struct, frozen=True, tag=True):
+    """A place was shown."""
+
+    place: Place
+
+
+class Blacked(msgspec.Struct, frozen=True, tag=True):
+    """The screen became black, or shows the slide again."""
+
+    on: bool
+
+
+class RunAsked(msgspec.Struct, frozen=True, tag=True):
+    """A run of a slide was started; it has no id before the lab is ready."""
+
+    slide: int
+    source: RunSource
+
+
+class RunBegan(msgspec.Struct, frozen=True, tag=True):
+    """The first event of a slide's run arrived."""
+
+    slide: int
+    id: str
+    source: RunSource
+    """Prepared also where a live run was asked for, but there is no lab."""
+
+
+class RunOver(msgspec.Struct, frozen=True, tag=True):
+    """A slide's run ended; a problem is the reason of a failed run."""
+
+    slide: int
+    problem: str = ""
+
+
+class Polled(msgspec.Struct, frozen=True, tag=True):
+    """A command on the poll of an activity was carried out: open, close, discuss or reveal."""
+
+    activity: str
+    action: str
+
+
+class Passed(msgspec.Struct, frozen=True, tag=True):
+    """Time passed; nothing else changed."""
+
+
+class Resumed(msgspec.Struct, frozen=True, tag=True):
+    """A new lecture process took over from one that had ended."""
+
+
+class Over(msgspec.Struct, frozen=True, tag=True):
+    """The teacher ended the lecture."""
+
+
+Happening: TypeAlias = Moved | Blacked | RunAsked | RunBegan | RunOver | Polled | Passed | Resumed | Over
+
+
+class LectureRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of the lecture's log."""
+
+    at: float
+    """Seconds of the lecture so far, without pauses of the lecture process."""
+    happening: Happening
+
+
+class SlideRun(msgspec.Struct, frozen=True, kw_only=True):
+    """The latest run of a slide."""
+
+    source: RunSource = "live"
+    state: RunState = "none"
+    id: str = ""
+    problem: str = ""
+    live_runs: int = 0
+    """Live runs of the slide so far: each takes the next seed."""
+
+
+class LectureState(msgspec.Struct, frozen=True, kw_only=True):
+    """All that the records of a lecture say."""
+
+    place: Place = Place()
+    is_black: bool = False
+    runs: dict[int, SlideRun] = {}
+    """Latest run by slide."""
+    slide_seconds: dict[int, float] = {}
+    """Time on each slide, by slide."""
+    elapsed_s: float = 0.0
+    is_over: bool = False
+
+
+def fold(state: LectureState, record: LectureRecord) -> LectureState:
+    """Return the state after `record`."""
+    state = _at(state, record.at)
+    match record.happening:
+        case Moved(place=place):
+            state = replace(state, place=place, is_black=False)
+        case Blacked(on=on):
+            state = replace(state, is_black=on)
+        case RunAsked(slide=slide, source=source):
+            number = run_of(state, slide).live_runs + (source == "live")
+            state = _with_run(state, slide, SlideRun(source=source, state="starting", live_runs=number))
+        case RunBegan(slide=slide, id=id_, source=source):
+            run = replace(run_of(state, slide), state="running", id=id_, source=source)
+            state = _with_run(state, slide, run)
+        case RunOver(slide=slide, problem=problem):
+            ended: RunState = "failed" if problem else "ended"
+            state = _with_run(state, slide, replace(run_of(state, slide), state=ended, problem=problem))
+        case Resumed():
+            runs = {slide: _interrupted(run) for slide, run in state.runs.items()}
+            state = replace(state, runs=runs, is_over=False)
+        case Over():
+            state = replace(state, is_over=True)
+        case Polled() | Passed():
+            pass
+    return state
+
+
+def clamped(lecture: Lecture, place: Place) -> Place:
+    """Return the place, or the nearest that the lecture has."""
+    slide = min(max(place.slide, 0), len(lecture.slides) - 1)
+    return Place(slide, min(max(place.step, 0), last_step(lecture.slides[slide])))
+
+
+def last_step(slide: Slide) -> int:
+    """Return the number of steps after the first."""
+    return max(0, len(slide.steps) - 1)
+
+
+def has_run(slide: Slide) -> bool:
+    """Return whether the slide shows a run of its page or a room experiment."""
+    return any(isinstance(step, RunShown | FlowsShown) for step in slide.steps)
+
+
+def moved(state: LectureState, lecture: Lecture, message: FromTerminal) -> Happening | None:
+    """Return the record that a command about the place leads to; None if it changes nothing.
+
+    On a black screen `Step` shows the slide again, so that nobody skips a step unseen.
+    """
+    match message:
+        case Black(on=on) if on != state.is_black:
+            return Blacked(on)
+        case Step() if state.is_black:
+            return Blacked(False)
+        case Step(by=by):
+            place = _next(lecture, state.place, by)
+        case Go(place=wanted):
+            place = clamped(lecture, wanted)
+        case _:
+            return None
+    return Moved(place) if place != state.place or state.is_black else None
+
+
+def run_of(state: LectureState, slide: int) -> SlideRun:
+    """Return the latest run of a slide, which may be none."""
+    return state.runs.get(slide, SlideRun())
+
+
+def teacher_view(state: LectureState, lecture: Lecture, now: float) -> TeacherView:
+    """Return the times of the speaker's view at `now` seconds of the lecture."""
+    state = _at(state, now)
+    slides = lecture.slides[: state.place.slide + 1]
+    return TeacherView(
+        elapsed_s=state.elapsed_s,
+        slide_s=state.slide_seconds.get(state.place.slide, 0.0),
+        planned_s=60 * sum(slide.minutes for slide in slides),
+    )
+
+
+def _at(state: LectureState, now: float) -> LectureState:
+    passed = max(0.0, now - state.elapsed_s)
+    if state.is_over or not passed:
+        return state
+    slide = state.place.slide
+    seconds = {**state.slide_seconds, slide: state.slide_seconds.get(slide, 0.0) + passed}
+    return replace(state, elapsed_s=now, slide_seconds=seconds)
+
+
+def _with_run(state: LectureState, slide: int, run: SlideRun) -> LectureState:
+    return replace(state, runs={**state.runs, slide: run})
+
+
+def _interrupted(run: SlideRun) -> SlideRun:
+    if run.state not in ("starting", "running"):
+        return run
+    return replace(run, state="failed", problem=INTERRUPTED)
+
+
+def _next(lecture: Lecture, place: Place, by: int) -> Place:
+    step = place.step + by
+    if 0 <= step <= last_step(lecture.slides[place.slide]):
+        return Place(place.slide, step)
+    slide = place.slide + by
+    if not 0 <= slide < len(lecture.slides):
+        return place
+    return Place(slide, 0 if by > 0 else last_step(lecture.slides[slide]))
