@@ -11,12 +11,14 @@ import msgspec
 from tcptutor.base import places
 from tcptutor.base.errors import TutorError, UsageError
 from tcptutor.commands.output import print_lines, remark
-from tcptutor.course.outline import pages
+from tcptutor.course.outline import OpenedCourse
 from tcptutor.room import launch, records
 from tcptutor.room.client import Connection, Interrupted
+from tcptutor.room.deck import default_lecture
+from tcptutor.room.lecture_file import read_lecture
 from tcptutor.room.protocol import Ended, EndLecture, Role, Shows, Welcome
 from tcptutor.room.records import OpenedLecture
-from tcptutor.room.slides import Lecture, Line, RunShown, Slide, VerdictShown
+from tcptutor.room.slides import Lecture
 from tcptutor.room.talk import Place
 
 
@@ -93,20 +95,12 @@ def _opened(request: PresentRequest) -> OpenedLecture:
 
 
 def _lecture(request: PresentRequest) -> tuple[Lecture, Place]:
-    if request.lecture is not None:
-        raise UsageError("lecture files cannot be presented yet: name a module")
-    chosen = pages(places.lessons(), request.target or "")
-    slides = [
-        Slide(
-            headline=page.title,
-            module=module.id,
-            page=page.id,
-            steps=(Line(text=page.idea), *((RunShown(), VerdictShown()) if page.experiment else ())),
-        )
-        for module in chosen.modules
-        for page in module.steps
-    ]
-    return Lecture(title=chosen.modules[0].title, slides=tuple(slides)), Place()
+    course = OpenedCourse().course
+    if request.lecture is None:
+        return default_lecture(course, request.target or "")
+    if request.target is not None:
+        raise UsageError("--lecture has slides of its own: omit the module")
+    return read_lecture(request.lecture, course), Place()
 
 
 def _show(role: Role) -> int:

@@ -31,10 +31,10 @@ from tcptutor.room.lecture_state import (
     RunAsked,
     RunBegan,
     RunOver,
-    SlideRun,
-    has_run,
+    ShownRun,
     moved,
     run_of,
+    shown_run,
     teacher_view,
 )
 from tcptutor.room.protocol import (
@@ -53,7 +53,7 @@ from tcptutor.room.protocol import (
 )
 from tcptutor.room.records import LectureLog, OpenedLecture
 from tcptutor.room.slides import Lecture, Slide
-from tcptutor.room.talk import AudienceView, RunView, Talk
+from tcptutor.room.talk import AudienceView, Place, RunView, Talk
 from tcptutor.room.terminals import ConnectedTerminal
 
 _IDLE_S = 3 * 3600.0
@@ -69,7 +69,7 @@ class LectureProcess:
         self._folder, self._lecture = folder, opened.lecture
         self._log = LectureLog(folder, opened)
         self._began = time.monotonic() - self._log.state.elapsed_s
-        self._pages = LecturePages()
+        self._pages = LecturePages(opened.lecture)
         self._runs = LectureRuns(folder, lambda: Lab(opened.backend, opened.clock), self)
         self._terminals = list[ConnectedTerminal]()
         self._tasks = set[asyncio.Task[None]]()
@@ -77,7 +77,7 @@ class LectureProcess:
         self._reason = ""
         self._remarks = list[str]()
         self._talk = Talk()
-        self._with_prepared = dict[int, bool]()
+        self._with_prepared = dict[Place, bool]()
 
     async def serve(self) -> None:
         """Serve terminals until the lecture ends or a signal arrives."""
@@ -94,6 +94,7 @@ class LectureProcess:
         server = await asyncio.start_unix_server(self._attend, path, limit=protocol.LONGEST_COMMAND)
         path.chmod(0o600)
         self._changed()
+        self._spawn(self._prepare_run())
         ticking = asyncio.create_task(self._tick())
         try:
             await self._ended.wait()
@@ -157,42 +158,44 @@ class LectureProcess:
                 self._append(Over())
                 self._stop(f"the lecture has ended; its record is in {self._folder}")
             case _:
-                before = self._log.state.place.slide
+                before = self._shown
                 if happening := moved(self._log.state, self._lecture, message):
                     self._append(happening)
-                if self._log.state.place.slide != before:
-                    self._enter_slide()
+                if self._shown != before:
+                    self._show_run()
         self._changed()
 
-    def _enter_slide(self) -> None:
-        self._spawn(self._prepare_slide())
+    def _show_run(self) -> None:
+        self._spawn(self._prepare_run())
         for terminal in self._terminals:
             self._spawn(self._send_run(terminal))
 
     async def _start_run(self, asked: StartRun) -> None:
-        slide = self._log.state.place.slide
-        if self._runs.slide == slide:
+        shown = self._shown
+        if shown is not None and self._runs.shown == shown:
             return
-        experiment = await asyncio.to_thread(self._pages.experiment, self._lecture.slides[slide])
-        if experiment is None:
-            self.remark("this slide has no run")
+        experiment = await asyncio.to_thread(self._pages.experiment, shown) if shown is not None else None
+        if shown is None or experiment is None:
+            self.remark(
+                "there is no run on this slide" if shown is None else "the course has this run no longer"
+            )
             return
         await self._runs.stop()
-        if self._runs.slide is not None:
+        if self._runs.shown is not None:
             return
         if asked.source == "live":
-            seed = experiment.seed + run_of(self._log.state, slide).live_runs
+            seed = experiment.seed + run_of(self._log.state, shown).live_runs
             experiment = msgspec.structs.replace(experiment, seed=seed)
-        self._append(RunAsked(slide, asked.source))
-        self._runs.start(slide, experiment, asked.source)
+        self._append(RunAsked(shown, asked.source))
+        self._runs.start(shown, experiment, asked.source)
         self._changed()
 
     # What runs report
 
     def run_began(self, play: Play) -> None:
-        self._append(RunBegan(play.slide, play.id, play.source))
+        self._append(RunBegan(play.shown, play.id, play.source))
         for terminal in self._terminals:
-            if play.slide == self._log.state.place.slide:
+            if play.shown == self._shown:
                 self._send_play(terminal, play)
         self._changed()
 
@@ -202,34 +205,38 @@ class LectureProcess:
             if terminal.run == play.id:
                 terminal.write(text)
 
-    def run_over(self, slide: int, problem: str) -> None:
-        self._append(RunOver(slide, problem))
+    def run_over(self, shown: Place, problem: str) -> None:
+        self._append(RunOver(shown, problem))
         self._changed()
 
     def remark(self, text: str) -> None:
         self._remarks.append(text)
         self._changed()
 
-    # The slide's run
+    # The run on screen
 
-    async def _prepare_slide(self) -> None:
-        """Find out whether the slide's run is prepared, and warm the lab for it."""
-        number = self._log.state.place.slide
-        experiment = await asyncio.to_thread(self._pages.experiment, self._lecture.slides[number])
-        if experiment is None:
+    @property
+    def _shown(self) -> Place | None:
+        return shown_run(self._lecture, self._log.state.place)
+
+    async def _prepare_run(self) -> None:
+        """Find out whether the run on screen is prepared, and warm the lab for it."""
+        shown = self._shown
+        experiment = await asyncio.to_thread(self._pages.experiment, shown) if shown is not None else None
+        if shown is None or experiment is None:
             return
         self._runs.warm(experiment)
-        self._with_prepared[number] = await self._runs.has_prepared(experiment)
+        self._with_prepared[shown] = await self._runs.has_prepared(experiment)
         self._changed()
 
     async def _send_run(self, terminal: ConnectedTerminal) -> None:
-        """Send the slide's run from its beginning, unless it is what the terminal has."""
-        slide = self._log.state.place.slide
-        run = run_of(self._log.state, slide)
-        if not run.id or terminal.run == run.id:
+        """Send the run on screen from its beginning, unless the terminal has it."""
+        shown = self._shown
+        run = run_of(self._log.state, shown)
+        if shown is None or not run.id or terminal.run == run.id:
             return
-        play = await self._runs.play_of(slide, run.id, run.source)
-        if play is not None and self._log.state.place.slide == slide and terminal.run != run.id:
+        play = await self._runs.play_of(shown, run.id, run.source)
+        if play is not None and self._shown == shown and terminal.run != run.id:
             self._send_play(terminal, play)
 
     def _send_play(self, terminal: ConnectedTerminal, play: Play) -> None:
@@ -250,14 +257,11 @@ class LectureProcess:
     def _changed(self) -> None:
         """Show the room what has changed, and the speaker's view to those who drive."""
         state = self._log.state
-        run = run_of(state, state.place.slide)
-        slide = self._lecture.slides[state.place.slide]
+        shown = self._shown
         talk = Talk(
             place=state.place,
             is_black=state.is_black,
-            run=_run_view(run, self._with_prepared.get(state.place.slide, False))
-            if has_run(slide)
-            else RunView(),
+            run=_run_view(run_of(state, shown), shown is not None and self._with_prepared.get(shown, False)),
             audience=AudienceView(),
             fronts=sum(terminal.role == "present" for terminal in self._terminals),
         )
@@ -295,7 +299,7 @@ class LectureProcess:
         task.add_done_callback(self._tasks.discard)
 
 
-def _run_view(run: SlideRun, has_prepared: bool) -> RunView:
+def _run_view(run: ShownRun, has_prepared: bool) -> RunView:
     return RunView(
         state=run.state, source=run.source, id=run.id, problem=run.problem, has_prepared=has_prepared
     )

@@ -5,27 +5,25 @@ from __future__ import annotations
 from functools import cached_property
 
 from tcptutor.course.outline import Course, OpenedCourse
-from tcptutor.course.step import Step
-from tcptutor.room.slides import RunShown, Slide
+from tcptutor.room.slide_runs import slide_run
+from tcptutor.room.slides import Lecture, RunShown
+from tcptutor.room.talk import Place
 from tcptutor.spec import Experiment
 
 
 class LecturePages:
     """Pages of the chosen course, read when a slide first needs them. Its methods block."""
 
+    def __init__(self, lecture: Lecture) -> None:
+        self._lecture = lecture
+
     @cached_property
     def _course(self) -> Course:
         return OpenedCourse().course
 
-    def page(self, slide: Slide) -> Step | None:
-        """Return the slide's page; None for an own slide, or a page that the course no longer has."""
-        module = next((each for each in self._course.modules if each.id == slide.module), None)
-        steps = module.steps if module is not None else ()
-        return next((step for step in steps if step.id == slide.page), None)
-
-    def experiment(self, slide: Slide) -> Experiment | None:
-        """Return the experiment that the slide runs; None without one."""
-        if not any(isinstance(step, RunShown) for step in slide.steps):
-            return None
-        page = self.page(slide)
-        return page.experiment.experiment if page is not None and page.experiment is not None else None
+    def experiment(self, shown: Place) -> Experiment | None:
+        """Return the experiment of a step; None if it has none, or the course has it no longer."""
+        slide = self._lecture.slides[shown.slide]
+        step = slide.steps[shown.step]
+        run = slide_run(self._course, slide, step) if isinstance(step, RunShown) else None
+        return run.experiment if run is not None else None

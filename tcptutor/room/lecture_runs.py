@@ -14,7 +14,7 @@ import msgspec
 from tcptutor.backends.lab import Lab
 from tcptutor.backends.replay import ReplayBackend, playback
 from tcptutor.base.errors import LabUnavailable, TutorError
-from tcptutor.room.talk import RunSource
+from tcptutor.room.talk import Place, RunSource
 from tcptutor.run import Fidelity, Run, load, save
 from tcptutor.run.files import text_lines
 from tcptutor.runs.conduct import ConductedRun
@@ -32,7 +32,7 @@ _MOST_PLAYS = 4
 class Play(msgspec.Struct, kw_only=True):
     """A run as terminals get it: its header and its events so far."""
 
-    slide: int
+    shown: Place
     source: RunSource
     id: str
     header: bytes
@@ -49,7 +49,7 @@ class RunListener(Protocol):
     def run_took(self, play: Play, event: bytes) -> None:
         """Announce an event."""
 
-    def run_over(self, slide: int, problem: str) -> None:
+    def run_over(self, shown: Place, problem: str) -> None:
         """Announce the end of a run, which may have no first event; the problem is empty unless it failed."""
 
     def remark(self, text: str) -> None:
@@ -66,7 +66,7 @@ class LectureRuns:
         self._task: asyncio.Task[None] | None = None
         self._warming: asyncio.Task[None] | None = None
         self._plays: dict[str, Play] = {}
-        self.slide: int | None = None
+        self.shown: Place | None = None
         """Slide of the run in progress."""
 
     def recover(self) -> None:
@@ -78,11 +78,11 @@ class LectureRuns:
         if self._task is None and (self._warming is None or self._warming.done()):
             self._warming = asyncio.create_task(self._warm(experiment))
 
-    def start(self, slide: int, experiment: Experiment, source: RunSource) -> None:
-        """Start a run of a slide. The run in progress must have been stopped."""
+    def start(self, shown: Place, experiment: Experiment, source: RunSource) -> None:
+        """Start the run of a step. The run in progress must have been stopped."""
         assert self._task is None
-        self.slide = slide
-        self._task = asyncio.create_task(self._run(slide, experiment, source))
+        self.shown = shown
+        self._task = asyncio.create_task(self._run(shown, experiment, source))
 
     async def stop(self) -> None:
         """Stop the run in progress, if any, and save what it has."""
@@ -100,14 +100,14 @@ class LectureRuns:
         if self._lab is not None:
             await self._lab.close()
 
-    async def play_of(self, slide: int, id_: str, source: RunSource) -> Play | None:
+    async def play_of(self, shown: Place, id_: str, source: RunSource) -> Play | None:
         """Return an earlier run from memory or its file; None if it is lost."""
         if id_ in self._plays:
             return self._plays[id_]
         file = self._store.file(id_)
         assert file is not None
         try:
-            play = await asyncio.to_thread(_play_of_file, file, slide, source)
+            play = await asyncio.to_thread(_play_of_file, file, shown, source)
         except TutorError:
             return None
         self._keep(play)
@@ -125,20 +125,20 @@ class LectureRuns:
         self._lab = self._lab or self._make_lab()
         return self._lab
 
-    async def _run(self, slide: int, experiment: Experiment, source: RunSource) -> None:
+    async def _run(self, shown: Place, experiment: Experiment, source: RunSource) -> None:
         problem = ""
         try:
             if source == "live":
-                await self._live(slide, experiment)
+                await self._live(shown, experiment)
             else:
-                await self._prepared(slide, experiment)
+                await self._prepared(shown, experiment)
         except TutorError as error:
             problem = str(error)
         finally:
-            self._task = self.slide = None
-            self._listener.run_over(slide, problem)
+            self._task = self.shown = None
+            self._listener.run_over(shown, problem)
 
-    async def _live(self, slide: int, experiment: Experiment) -> None:
+    async def _live(self, shown: Place, experiment: Experiment) -> None:
         lab, play = self._open_lab(), None
         if self._warming is not None:
             await asyncio.wait([self._warming])
@@ -148,12 +148,12 @@ class LectureRuns:
         conducted = ConductedRun(lab, experiment, self._store)
         async with conducted:
             async for event in conducted:
-                play = play or self._begin(slide, source, conducted.run)
+                play = play or self._begin(shown, source, conducted.run)
                 self._take(play, event)
         if conducted.unsaved:
             self._listener.remark(conducted.unsaved)
 
-    async def _prepared(self, slide: int, experiment: Experiment) -> None:
+    async def _prepared(self, shown: Place, experiment: Experiment) -> None:
         run = await asyncio.to_thread(find_prepared, experiment)
         if run is None:
             raise LabUnavailable("there is no prepared run: `tcptutor present --check` makes it")
@@ -161,7 +161,7 @@ class LectureRuns:
         beginning = msgspec.structs.replace(
             run, flows=[], udp=[], fidelity=Fidelity(), experiment_s=0.0, complete=False
         )
-        play = self._begin(slide, "prepared", beginning)
+        play = self._begin(shown, "prepared", beginning)
         async with aclosing(_paced(run)) as events:
             async for event in events:
                 self._take(play, event)
@@ -171,8 +171,8 @@ class LectureRuns:
         if file is not None and not file.exists():
             save(run, file, private=True)
 
-    def _begin(self, slide: int, source: RunSource, run: Run) -> Play:
-        play = Play(slide=slide, source=source, id=run.id, header=_header(run))
+    def _begin(self, shown: Place, source: RunSource, run: Run) -> Play:
+        play = Play(shown=shown, source=source, id=run.id, header=_header(run))
         self._keep(play)
         self._listener.run_began(play)
         return play
@@ -198,10 +198,10 @@ def find_prepared(experiment: Experiment) -> Run | None:
         return None
 
 
-def _play_of_file(file: Path, slide: int, source: RunSource) -> Play:
+def _play_of_file(file: Path, shown: Place, source: RunSource) -> Play:
     run = load(file)
     events = [protocol.line(event)[:-1] for event in playback(run)]
-    return Play(slide=slide, source=source, id=run.id, header=_header(run), events=events)
+    return Play(shown=shown, source=source, id=run.id, header=_header(run), events=events)
 
 
 def _header(run: Run) -> bytes:

@@ -31,25 +31,26 @@ class Blacked(msgspec.Struct, frozen=True, tag=True):
 
 
 class RunAsked(msgspec.Struct, frozen=True, tag=True):
-    """A run of a slide was started; it has no id before the lab is ready."""
+    """A run was started; it has no id before the lab is ready."""
 
-    slide: int
+    shown: Place
+    """Slide, and the step that shows the run."""
     source: RunSource
 
 
 class RunBegan(msgspec.Struct, frozen=True, tag=True):
-    """The first event of a slide's run arrived."""
+    """The first event of a run arrived."""
 
-    slide: int
+    shown: Place
     id: str
     source: RunSource
     """Prepared also where a live run was asked for, but there is no lab."""
 
 
 class RunOver(msgspec.Struct, frozen=True, tag=True):
-    """A slide's run ended; a problem is the reason of a failed run."""
+    """A run ended; a problem is the reason of a failed run."""
 
-    slide: int
+    shown: Place
     problem: str = ""
 
 
@@ -83,15 +84,15 @@ class LectureRecord(msgspec.Struct, frozen=True, kw_only=True):
     happening: Happening
 
 
-class SlideRun(msgspec.Struct, frozen=True, kw_only=True):
-    """The latest run of a slide."""
+class ShownRun(msgspec.Struct, frozen=True, kw_only=True):
+    """The latest run of a step."""
 
     source: RunSource = "live"
     state: RunState = "none"
     id: str = ""
     problem: str = ""
     live_runs: int = 0
-    """Live runs of the slide so far: each takes the next seed."""
+    """Live runs of the step so far: each takes the next seed."""
 
 
 class LectureState(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,8 +100,8 @@ class LectureState(msgspec.Struct, frozen=True, kw_only=True):
 
     place: Place = Place()
     is_black: bool = False
-    runs: dict[int, SlideRun] = {}
-    """Latest run by slide."""
+    runs: dict[Place, ShownRun] = {}
+    """Latest run by the place of the step that shows it."""
     slide_seconds: dict[int, float] = {}
     """Time on each slide, by slide."""
     elapsed_s: float = 0.0
@@ -115,17 +116,17 @@ def fold(state: LectureState, record: LectureRecord) -> LectureState:
             state = replace(state, place=place, is_black=False)
         case Blacked(on=on):
             state = replace(state, is_black=on)
-        case RunAsked(slide=slide, source=source):
-            number = run_of(state, slide).live_runs + (source == "live")
-            state = _with_run(state, slide, SlideRun(source=source, state="starting", live_runs=number))
-        case RunBegan(slide=slide, id=id_, source=source):
-            run = replace(run_of(state, slide), state="running", id=id_, source=source)
-            state = _with_run(state, slide, run)
-        case RunOver(slide=slide, problem=problem):
+        case RunAsked(shown=shown, source=source):
+            number = run_of(state, shown).live_runs + (source == "live")
+            state = _with_run(state, shown, ShownRun(source=source, state="starting", live_runs=number))
+        case RunBegan(shown=shown, id=id_, source=source):
+            run = replace(run_of(state, shown), state="running", id=id_, source=source)
+            state = _with_run(state, shown, run)
+        case RunOver(shown=shown, problem=problem):
             ended: RunState = "failed" if problem else "ended"
-            state = _with_run(state, slide, replace(run_of(state, slide), state=ended, problem=problem))
+            state = _with_run(state, shown, replace(run_of(state, shown), state=ended, problem=problem))
         case Resumed():
-            runs = {slide: _interrupted(run) for slide, run in state.runs.items()}
+            runs = {shown: _interrupted(run) for shown, run in state.runs.items()}
             state = replace(state, runs=runs, is_over=False)
         case Over():
             state = replace(state, is_over=True)
@@ -145,9 +146,11 @@ def last_step(slide: Slide) -> int:
     return max(0, len(slide.steps) - 1)
 
 
-def has_run(slide: Slide) -> bool:
-    """Return whether the slide shows a run of its page or a room experiment."""
-    return any(isinstance(step, RunShown | FlowsShown) for step in slide.steps)
+def shown_run(lecture: Lecture, place: Place) -> Place | None:
+    """Return the place of the step whose run is on screen at `place`; None before the first run of the slide."""
+    steps = lecture.slides[place.slide].steps[: place.step + 1]
+    found = [number for number, step in enumerate(steps) if isinstance(step, RunShown | FlowsShown)]
+    return Place(place.slide, found[-1]) if found else None
 
 
 def moved(state: LectureState, lecture: Lecture, message: FromTerminal) -> Happening | None:
@@ -169,9 +172,9 @@ def moved(state: LectureState, lecture: Lecture, message: FromTerminal) -> Happe
     return Moved(place) if place != state.place or state.is_black else None
 
 
-def run_of(state: LectureState, slide: int) -> SlideRun:
-    """Return the latest run of a slide, which may be none."""
-    return state.runs.get(slide, SlideRun())
+def run_of(state: LectureState, shown: Place | None) -> ShownRun:
+    """Return the latest run of a step, which may be none."""
+    return state.runs.get(shown, ShownRun()) if shown is not None else ShownRun()
 
 
 def teacher_view(state: LectureState, lecture: Lecture, now: float) -> TeacherView:
@@ -194,11 +197,11 @@ def _at(state: LectureState, now: float) -> LectureState:
     return replace(state, elapsed_s=now, slide_seconds=seconds)
 
 
-def _with_run(state: LectureState, slide: int, run: SlideRun) -> LectureState:
-    return replace(state, runs={**state.runs, slide: run})
+def _with_run(state: LectureState, shown: Place, run: ShownRun) -> LectureState:
+    return replace(state, runs={**state.runs, shown: run})
 
 
-def _interrupted(run: SlideRun) -> SlideRun:
+def _interrupted(run: ShownRun) -> ShownRun:
     if run.state not in ("starting", "running"):
         return run
     return replace(run, state="failed", problem=INTERRUPTED)

@@ -82,28 +82,39 @@ def test_no_commands_lead_out_of_the_lecture(messages: list[Go | Step | Black]) 
 
 
 def test_each_live_run_of_a_slide_has_a_number_of_its_own() -> None:
-    state = folded((0, RunAsked(0, "live")), (0, RunOver(0)), (0, RunAsked(0, "prepared")), (0, RunOver(0)))
-    assert run_of(state, 0).live_runs == 1
-    assert run_of(state, 1).live_runs == 0
+    state = folded(
+        (0, RunAsked(Place(0), "live")),
+        (0, RunOver(Place(0))),
+        (0, RunAsked(Place(0), "prepared")),
+        (0, RunOver(Place(0))),
+    )
+    assert run_of(state, Place(0)).live_runs == 1
+    assert run_of(state, Place(1)).live_runs == 0
 
 
 def test_a_resumed_lecture_keeps_place_and_runs_and_says_which_run_was_cut() -> None:
     state = folded(
         (1, Moved(Place(0, 1))),
-        (2, RunAsked(0, "live")), (2, RunBegan(0, "a", "live")), (3, RunOver(0)),
+        (2, RunAsked(Place(0), "live")), (2, RunBegan(Place(0), "a", "live")), (3, RunOver(Place(0))),
         (4, Moved(Place(2, 1))),
-        (5, RunAsked(2, "live")), (5, RunBegan(2, "b", "live")),
+        (5, RunAsked(Place(2), "live")), (5, RunBegan(Place(2), "b", "live")),
         (6, Resumed()),
     )  # fmt: skip
     assert state.place == Place(2, 1)
-    assert (run_of(state, 0).state, run_of(state, 0).id) == ("ended", "a")
-    assert (run_of(state, 2).state, run_of(state, 2).id) == ("failed", "b")
-    assert run_of(state, 2).problem
+    assert (run_of(state, Place(0)).state, run_of(state, Place(0)).id) == ("ended", "a")
+    assert (run_of(state, Place(2)).state, run_of(state, Place(2)).id) == ("failed", "b")
+    assert run_of(state, Place(2)).problem
 
 
 def test_a_live_run_without_a_lab_counts_as_prepared() -> None:
-    state = folded((0, RunAsked(0, "live")), (0, RunBegan(0, "a", "prepared")))
-    assert run_of(state, 0).source == "prepared"
+    first = Place(0)
+    state = folded(
+        (0, RunAsked(first, "live")),
+        (0, RunOver(first)),
+        (0, RunAsked(first, "prepared")),
+        (0, RunOver(first)),
+    )
+    assert run_of(state, Place(0)).source == "prepared"
 
 
 def test_times_add_up_by_slide_over_several_visits() -> None:
