@@ -20,7 +20,10 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
+    return _built(tmp_path_factory.mktemp("wheel"))
+
+
+def _built(folder: Path) -> Path:
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder],
         cwd=ROOT,
@@ -39,6 +42,20 @@ def test_course_and_assets_are_inside(wheel: Path) -> None:
         assert {f"tcptutor/_content/{name}" for name in here} <= inside
     assert "tcptutor/start" in inside
     assert not any(name.startswith(("tests/", "lessons/")) or ".pyc" in name for name in inside)
+
+
+def test_the_license_and_the_man_page_come_with_it(wheel: Path) -> None:
+    inside = zipfile.ZipFile(wheel)
+    license_file, manual = (
+        next(name for name in inside.namelist() if name.endswith(end))
+        for end in ("dist-info/licenses/assets/LICENSE", "data/share/man/man1/tcptutor.1")
+    )
+    assert inside.read(license_file) == (ROOT / "assets" / "LICENSE").read_bytes()
+    assert b".SH NAME" in inside.read(manual)
+
+
+def test_built_again_it_is_the_same_file(wheel: Path, tmp_path: Path) -> None:
+    assert _built(tmp_path).read_bytes() == wheel.read_bytes()
 
 
 def _installed(wheel: Path, folder: Path) -> Path:
