@@ -54,6 +54,8 @@ class MarkedValue(msgspec.Struct, frozen=True):
     label: str
     value: float
     """In the base unit."""
+    tolerance: float = 0.0
+    """Relative tolerance of a model."""
 
 
 class PollView(msgspec.Struct, frozen=True, kw_only=True):

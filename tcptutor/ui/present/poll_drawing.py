@@ -1,0 +1,210 @@
+"""Drawings of a poll: how to join, the open vote, and the votes per choice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tcptutor.base import units
+from tcptutor.base.errors import TutorError
+from tcptutor.base.printable import escaped
+from tcptutor.figures.lines import GOOD, MUTED, STRONG, TEXT, WARN
+from tcptutor.room.talk import AudienceView, PollPhase, PollView, Tally
+from tcptutor.ui.present import large_text
+from tcptutor.ui.present.join_code import qr_rows
+from tcptutor.ui.present.large_text import Size
+from tcptutor.ui.present.prediction_histogram import FIRST_VOTE, ROOM
+from tcptutor.ui.present.stage_canvas import StageCanvas
+from tcptutor.ui.widgets.page.text import inline
+
+LETTER, QR = "letter", "qr"
+"""Styles of a choice's letter and of a QR code."""
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+_GAP = 4
+_LARGE_FROM = 24
+"""Rows from which the key figures are five cells high."""
+_BARS: tuple[Size, ...] = (5, 3, 1)
+"""Rows of a bar, and the size of its number."""
+_CALLS: dict[PollPhase, str] = {
+    "voting": "Vote alone",
+    "counted": "Voting is closed",
+    "discussing": "Discuss",
+    "voting again": "Vote again",
+    "revealed": "",
+}
+
+
+def draw_join(canvas: StageCanvas, audience: AudienceView) -> None:
+    """Draw QR code, address, code, and the number of students who have joined."""
+    if audience.problem or not audience.address:
+        text = audience.problem or "Votes are off in this lecture."
+        for row, line in enumerate(large_text.wrap(text, canvas.width, 1)):
+            canvas.write(0, row * canvas.text_height(1), line, WARN)
+        return
+    address = audience.address.partition("://")[2] or audience.address
+    size: Size = 3 if canvas.text_width(address, 3) <= canvas.width and canvas.height >= _LARGE_FROM else 1
+    rows = canvas.height - canvas.text_height(size) - 1
+    canvas.write(0, rows + 1, address, STRONG, size)
+    problem = ""
+    try:
+        code = qr_rows(audience.address, canvas.width // 2, rows)
+    except TutorError as error:
+        code, problem = [], str(error)
+    for row, text in enumerate(code):
+        canvas.put(0, row, text, QR)
+        # Blanks take the style to their left.
+        canvas.put(len(text), row, "\N{NO-BREAK SPACE}", TEXT)
+    left = len(code[0]) + _GAP if code else 0
+    row = _write_labelled(canvas, left, 0, "code", audience.code, LETTER)
+    row = _write_labelled(canvas, left, row + 1, "joined", str(audience.joined), ROOM)
+    for line in large_text.wrap(problem, canvas.width - left, 1):
+        row += 1
+        canvas.put(left, row, line, MUTED)
+
+
+def _write_labelled(canvas: StageCanvas, column: int, row: int, label: str, text: str, style: str) -> int:
+    """Write a large text below its label, and return the row after it."""
+    size: Size = (
+        5 if canvas.height >= _LARGE_FROM and column + canvas.text_width(text, 5) <= canvas.width else 3
+    )
+    canvas.write(column, row, label, MUTED)
+    canvas.write(column, row + canvas.text_height(1), text, style, size)
+    return row + canvas.text_height(1) + size
+
+
+def draw_voting(canvas: StageCanvas, poll: PollView, audience: AudienceView) -> None:
+    """Draw question and choices, and how many have answered, but never what."""
+    count_size: Size = 5 if canvas.height >= _LARGE_FROM else 3
+    status = canvas.height - count_size
+    question, choices = _plain(poll.text), [_plain(choice) for choice in poll.choices]
+    sizes = _largest(canvas, question, choices, status - 1)
+    row = _write_wrapped(canvas, 0, 0, question, STRONG, sizes.question)
+    row += sizes.letter > 1 or not choices
+    if not choices:
+        example = units.EXAMPLES.get(poll.unit, "42")
+        canvas.write(0, row, f"Answer with a number, like {example}", MUTED)
+    for letter, choice in zip(LETTERS, choices, strict=False):
+        row = _write_choice(canvas, row, letter, choice, sizes)
+    _draw_status(canvas, status, count_size, poll, audience)
+
+
+class _Sizes(NamedTuple):
+    question: Size
+    choice: Size
+    letter: Size
+
+
+_SIZES = (_Sizes(3, 3, 3), _Sizes(3, 1, 3), _Sizes(1, 1, 3), _Sizes(1, 1, 1))
+
+
+def _largest(canvas: StageCanvas, question: str, choices: Sequence[str], rows: int) -> _Sizes:
+    """Return the largest sizes with which question and choices fit in so many rows."""
+    for sizes in _SIZES[:-1]:
+        sized = [(question, sizes.question), *((choice, sizes.choice) for choice in choices)]
+        needed = _wrapped_rows(canvas, question, canvas.width, sizes.question) + 1
+        needed += sum(_choice_rows(canvas, choice, sizes) for choice in choices)
+        if needed <= rows and all(size == 1 or large_text.is_drawable(text) for text, size in sized):
+            return sizes
+    return _SIZES[-1]
+
+
+def _choice_rows(canvas: StageCanvas, choice: str, sizes: _Sizes) -> int:
+    rows = _wrapped_rows(canvas, choice, canvas.width - _letter_columns(canvas, sizes), sizes.choice)
+    return max(rows, sizes.letter) + 1 if sizes.letter > 1 else rows
+
+
+def _letter_columns(canvas: StageCanvas, sizes: _Sizes) -> int:
+    return canvas.text_width("A", sizes.letter) + 2
+
+
+def _write_choice(canvas: StageCanvas, row: int, letter: str, choice: str, sizes: _Sizes) -> int:
+    """Write a choice with its letter, and return the row after it."""
+    rows, column = _choice_rows(canvas, choice, sizes), _letter_columns(canvas, sizes)
+    canvas.write(0, row, letter, LETTER, sizes.letter)
+    lines = _wrapped_rows(canvas, choice, canvas.width - column, sizes.choice)
+    _write_wrapped(canvas, column, row + max(0, (rows - 1 - lines) // 2), choice, TEXT, sizes.choice)
+    return row + rows
+
+
+def _draw_status(canvas: StageCanvas, row: int, size: Size, poll: PollView, audience: AudienceView) -> None:
+    """Write the number of answers, and what the room does now."""
+    count = str(poll.answered)
+    canvas.write(0, row, count, ROOM, size)
+    column = canvas.text_width(count, size) + 2
+    # Who has answered may have left again.
+    of = f"of {audience.joined} answered" if audience.joined >= poll.answered else "answered"
+    canvas.write(column, row + size - canvas.text_height(1), of, TEXT)
+    call = _CALLS[poll.phase]
+    left = canvas.width - column - canvas.text_width(of, 1) - 2
+    call_size: Size = 3 if canvas.text_width(call, 3) <= left else 1
+    start = canvas.width - canvas.text_width(call, call_size)
+    canvas.write(start, row + size - max(call_size, canvas.text_height(call_size)), call, LETTER, call_size)
+
+
+def draw_results(canvas: StageCanvas, poll: PollView) -> None:
+    """Draw the share of each choice in both rounds, side by side."""
+    rounds = poll.results
+    choices = [_plain(choice) for choice in poll.choices]
+    if not rounds or not choices:
+        canvas.write(0, 0, "Nobody has voted.", STRONG)
+        return
+    one, footer = canvas.text_height(1), 0
+    if poll.gain is not None:
+        footer = one
+        canvas.write(0, canvas.height - one, f"normalized gain {poll.gain:.2f}", TEXT)
+    width = (canvas.width - _GAP * (len(rounds) - 1)) // len(rounds)
+    lefts = [number * (width + _GAP) for number in range(len(rounds))]
+    names = ("before the discussion", "after the discussion") if len(rounds) > 1 else ("",)
+    for left, name, tally in zip(lefts, names, rounds, strict=True):
+        answers = f"{tally.answered} answer{'s' * (tally.answered != 1)}"
+        canvas.write(left, 0, f"{name}: {answers}" if name else answers, MUTED)
+    rows = (canvas.height - footer - one) // len(choices)
+    bar: Size = next((size for size in _BARS if size + one + 1 <= rows), 1)
+    for index, choice in enumerate(choices):
+        row = one + (rows >= bar + one + 1) + index * rows
+        is_right = index == poll.right
+        canvas.write(0, row, LETTERS[index], GOOD if is_right else LETTER)
+        text = f"{choice} ✓" if is_right else choice
+        start = canvas.text_width("A", 1) + 2
+        canvas.write(
+            start, row, large_text.wrap(text, canvas.width - start, 1)[0], GOOD if is_right else TEXT
+        )
+        for left, tally in zip(lefts, rounds, strict=True):
+            style = GOOD if is_right else ROOM if tally is rounds[-1] else FIRST_VOTE
+            _draw_share(canvas, (left, row + one), width, bar, tally, index, style)
+
+
+def _draw_share(
+    canvas: StageCanvas, at: tuple[int, int], width: int, bar: Size, tally: Tally, index: int, style: str
+) -> None:
+    left, row = at
+    count = tally.counts[index] if index < len(tally.counts) else 0
+    share = count / tally.answered if tally.answered else 0.0
+    room = width - canvas.text_width("100%", bar) - 1
+    halves = round(2 * share * room)
+    for number in range(row, row + bar):
+        canvas.put(left, number, "█" * (halves // 2) + "▌" * (halves % 2) + "▏" * (not halves), style)
+    canvas.write(left + (halves + 1) // 2 + 1, row, f"{round(100 * share)}%", style, bar)
+
+
+def _plain(markdown: str) -> str:
+    return escaped(inline(" ".join(markdown.split())).plain)
+
+
+def _wrapped_rows(canvas: StageCanvas, text: str, width: int, size: Size) -> int:
+    return len(canvas.wrap(text, width, size)) * _line_rows(canvas, size)
+
+
+def _line_rows(canvas: StageCanvas, size: Size) -> int:
+    """Return the rows from a line of text to the next: block letters need a blank one."""
+    return canvas.text_height(size) + (size > 1)
+
+
+def _write_wrapped(canvas: StageCanvas, column: int, row: int, text: str, style: str, size: Size) -> int:
+    """Write a text in lines, and return the row after it."""
+    for line in canvas.wrap(text, canvas.width - column, size):
+        canvas.write(column, row, line, style, size)
+        row += _line_rows(canvas, size)
+    return row

@@ -1,0 +1,210 @@
+"""Histogram of the room's numeric predictions, with models and measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from statistics import median
+
+from tcptutor.base import units
+from tcptutor.figures.lines import MUTED, STRONG, TEXT
+from tcptutor.room.talk import MarkedValue, PollView, Tally
+from tcptutor.ui.present.large_text import Size
+from tcptutor.ui.present.prediction_bins import PredictionBins, bins_for, count_within
+from tcptutor.ui.present.stage_canvas import StageCanvas
+
+ROOM, FIRST_VOTE, MODEL, MEASURED, AXIS = "room", "first-vote", "model", "measured", "axis"
+"""Styles of predictions, of an earlier vote's, of models, of the measurement, and of the axis."""
+NOTCH = {ROOM: "notch-room", FIRST_VOTE: "notch-first-vote"}
+"""Styles of a line that crosses a bar."""
+
+_EIGHTHS = " ▁▂▃▄▅▆▇█"
+_MOST_ROWS = 3.0
+"""Rows of a single prediction at most."""
+_MOST_MODELS = 3
+_GAP = 4
+"""Columns between key figures."""
+_CLOSE = 0.1
+"""Relative difference from the measurement within which a prediction counts as close."""
+
+
+def draw_histogram(canvas: StageCanvas, poll: PollView) -> None:
+    """Draw the numbers of the poll's rounds below each other, with lines for models and measurement."""
+    tallies = [tally for tally in poll.results if tally.values]
+    values = [value for tally in tallies for value in tally.values]
+    marked = [mark.value for mark in poll.models] + [poll.measured or 0.0]
+    marked += [tally.right_value or 0.0 for tally in tallies]
+    bins = bins_for(values, marked, canvas.width) if values else None
+    if bins is None:
+        canvas.write(0, 0, "All answers are 0." if values else "Nobody has answered.", STRONG)
+        return
+    _Histogram(canvas, poll, tallies, bins).draw()
+
+
+class _Histogram:
+    def __init__(
+        self, canvas: StageCanvas, poll: PollView, tallies: Sequence[Tally], bins: PredictionBins
+    ) -> None:
+        self._canvas, self._tallies, self._bins = canvas, tallies, bins
+        self._kind, self._measured = poll.unit, poll.measured
+        self._right = tallies[-1].right_value if poll.measured is None else None
+        self._left = (canvas.width - bins.columns) // 2
+        self._median = median(tallies[-1].values)
+        self._scale, self._unit = units.axis_unit(poll.measured or self._median, poll.unit)
+        self._models = [mark for mark in poll.models if bins.column(mark.value) is not None][:_MOST_MODELS]
+        is_large = canvas.width >= 100 and canvas.height >= 24
+        self._figure_size: Size = 5 if is_large else 3 if canvas.height >= 16 else 1
+        self._label_size: Size = 3 if is_large else 1
+        self._label_rows = canvas.text_height(1)
+
+    def draw(self) -> None:
+        canvas, rows = self._canvas, self._label_rows
+        top = self._draw_key_figures()
+        axis = canvas.height - rows - canvas.text_height(self._label_size) - 1
+        first = top + rows * (len(self._models) + (self._measured is not None or self._right is not None))
+        count = len(self._tallies)
+        edges = [first + (axis - first) * number // count for number in range(count + 1)]
+        panels = list(zip(self._tallies, pairwise(edges), strict=True))
+        for tally, (above, below) in panels:
+            self._draw_bars(tally, above, below)
+        for row, mark in enumerate(self._models):
+            self._draw_model(mark, top + rows * row, axis)
+        if self._measured is not None:
+            self._draw_reference("measured", self._measured, first - rows, axis)
+        elif self._right is not None:
+            # Each round has numbers of its own.
+            for tally, (above, below) in panels:
+                self._draw_reference(
+                    "right", tally.right_value or 0.0, above - (above == first) * rows, below
+                )
+        for tally, (above, below) in panels:
+            self._draw_counts(tally, above, below)
+        self._draw_axis(axis)
+        self._draw_remark(canvas.height - rows)
+
+    def _draw_key_figures(self) -> int:
+        """Draw the figures that fit next to each other, and return the number of rows, a blank one included."""
+        canvas, size = self._canvas, self._figure_size
+        figures = [("measured", self._measured, MEASURED), ("right", self._right, MEASURED)]
+        figures += [("median of the room", self._median, ROOM)]
+        figures += [(mark.label, mark.value, MODEL) for mark in self._models]
+        rows = self._label_rows + max(size, self._label_rows)
+        column = 0
+        for label, value, style in figures:
+            if value is None:
+                continue
+            number, _, unit = units.rounded(value, self._kind).partition(" ")
+            taken = canvas.text_width(number, size)
+            end = column + max(canvas.text_width(label, 1), taken + 1 + canvas.text_width(unit, 1))
+            if end > canvas.width:
+                break
+            canvas.write(column, 0, label, style)
+            canvas.write(column, self._label_rows, number, style, size)
+            canvas.write(column + taken + 1, rows - self._label_rows, unit, style)
+            column = end + _GAP
+        return rows + 1
+
+    def _draw_bars(self, tally: Tally, above: int, below: int) -> None:
+        """Draw the bars of a vote between two rows, the second excluded."""
+        style, bar = self._style(tally), self._bins.bin_columns - 1
+        for column, _, eighths in self._bars(tally, above, below):
+            full, part = divmod(eighths, 8)
+            for row in range(full):
+                self._canvas.put(column, below - 1 - row, "█" * bar, style)
+            if part:
+                self._canvas.put(column, below - 1 - full, _EIGHTHS[part] * bar, style)
+        if len(self._tallies) > 1:
+            name = "before the discussion" if style == FIRST_VOTE else "after the discussion"
+            self._canvas.write(self._left, above, name, style)
+
+    def _draw_counts(self, tally: Tally, above: int, below: int) -> None:
+        """Write the number of predictions above each bar, where no line is in its way."""
+        step = self._bins.bin_columns
+        for column, count, eighths in self._bars(tally, above, below):
+            row, text = below - 1 - (eighths + 7) // 8, str(count)
+            middle = column + (step - 1 - len(text)) // 2
+            for start in (middle, middle + 1, middle - 1):
+                cells = [self._canvas.at(at, row)[0] for at in range(start, start + len(text))]
+                if len(text) < step and not "".join(cells).strip():
+                    self._canvas.put(start, row, text, STRONG)
+                    break
+
+    def _bars(self, tally: Tally, above: int, below: int) -> Iterator[tuple[int, int, int]]:
+        """Yield the column, the number of predictions and the height in eighths of each bar."""
+        counts, _, _ = self._bins.counted(tally.values)
+        unit = min(_MOST_ROWS, (below - above - 1 - (len(self._tallies) > 1)) / max(*counts, 1))
+        for number, count in enumerate(counts):
+            if count:
+                yield self._left + number * self._bins.bin_columns, count, max(round(8 * unit * count), 1)
+
+    def _draw_model(self, mark: MarkedValue, row: int, axis: int) -> None:
+        """Draw the model's band, its name, and its line down to the axis."""
+        at = self._left + self._bins.nearest_column(mark.value)
+        low, high = (
+            self._left + self._bins.nearest_column(mark.value * factor)
+            for factor in (max(0.01, 1 - mark.tolerance), 1 + mark.tolerance)
+        )
+        if high - low > 2:
+            self._canvas.put(low, row, f"├{'─' * (high - low - 1)}┤", MODEL)
+            self._canvas.put(at, row, "┼", MODEL)
+        else:
+            low = high = at
+            self._canvas.put(at, row, "┬", MODEL)
+        self._draw_line(at, row + 1, axis, "╏", MODEL)
+        self._write_name(mark.label, low, high, row, MODEL)
+
+    def _draw_reference(self, name: str, value: float, row: int, below: int) -> None:
+        """Draw a heavy line from a row to the row before `below`, with its name."""
+        column = self._bins.column(value)
+        if column is not None:
+            at = self._left + column
+            self._draw_line(at, row, below, "█", MEASURED)
+            self._write_name(name, at, at, row, MEASURED)
+
+    def _draw_line(self, column: int, top: int, end: int, sign: str, style: str) -> None:
+        """Draw a vertical line that leaves a notch in the bars that it crosses."""
+        for row in range(top, end):
+            character, below = self._canvas.at(column, row)
+            if below in NOTCH and character == "█":
+                self._canvas.put(column, row, "┃", NOTCH[below])
+            else:
+                self._canvas.put(column, row, sign, style)
+
+    def _write_name(self, name: str, low: int, high: int, row: int, style: str) -> None:
+        width = self._canvas.text_width(name, 1)
+        start = high + 2 if high + 2 + width <= self._canvas.width else low - 1 - width
+        self._canvas.write(start, row, name, style)
+
+    def _draw_axis(self, row: int) -> None:
+        canvas, bins, size = self._canvas, self._bins, self._label_size
+        canvas.put(self._left, row, "━" * bins.columns, AXIS)
+        for column, label in bins.ticks(
+            self._scale, canvas.text_width("00", size) - canvas.text_width("0", size)
+        ):
+            at, width = self._left + column, canvas.text_width(label, size)
+            start = at - width // 2
+            if start >= 0 and start + width <= canvas.width:
+                canvas.put(at, row, "┯", AXIS)
+                canvas.write(start, row + 1, label, TEXT, size)
+
+    def _draw_remark(self, row: int) -> None:
+        """Write how many answered and how many were close, and the unit of the axis."""
+        values = self._tallies[-1].values
+        _, low, high = self._bins.counted(values)
+        parts = [f"{len(values)} answer{'s' * (len(values) != 1)}"]
+        if self._measured is not None:
+            close = count_within(values, self._measured, _CLOSE)
+            parts.append(f"{close} within {units.percent(_CLOSE)} of the measurement")
+        parts += [f"{count} {side} of the axis" for count, side in ((low, "left"), (high, "right")) if count]
+        width = self._canvas.width
+        texts = [", ".join(parts[:number]) for number in range(len(parts), 0, -1)]
+        remark = next((text for text in texts if self._canvas.text_width(text, 1) <= width), "")
+        self._canvas.write(0, row, remark, TEXT)
+        for name in (f"{self._unit}, logarithmic", self._unit):
+            start = width - self._canvas.text_width(name, 1)
+            if self._unit and start >= self._canvas.text_width(remark, 1) + 2:
+                self._canvas.write(start, row, name, MUTED)
+                break
+
+    def _style(self, tally: Tally) -> str:
+        return ROOM if tally is self._tallies[-1] else FIRST_VOTE

@@ -1,0 +1,136 @@
+"""Polls on the stage: joining, voting, and results."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from rich.color import Color
+from textual.app import App, ComposeResult
+from textual.widget import Widget
+
+from tcptutor.room.talk import AudienceView, PollView, Tally
+from tcptutor.ui import themes
+from tcptutor.ui.present.poll_views import HistogramView, JoinView, ResultsView, VotingView
+
+from ..screen import text
+
+ADDRESS = "http://192.168.178.120:8765/KX7R4T"
+AUDIENCE = AudienceView(address=ADDRESS, code="KX7R4T", joined=151)
+CHOICES = ("It halves", "It stays the same, since the link is not full", "It doubles")
+QUESTION = "You move the receiver farther away, so that the RTT is **80 ms**. What happens to the throughput?"
+SIZES = [(80, 24), (120, 36), (200, 50)]
+
+
+class OneView(App[None]):
+    """A view alone, in a theme of ours."""
+
+    def __init__(self, view: Widget, theme: str = "dark") -> None:
+        super().__init__()
+        self._view, self._theme = view, themes.LOOKS[theme].theme
+
+    def on_mount(self) -> None:
+        self.register_theme(self._theme)
+        self.theme = self._theme.name
+
+    def compose(self) -> ComposeResult:
+        self._view.styles.width = self._view.styles.height = "1fr"
+        yield self._view
+
+
+async def shown(view: Widget, size: tuple[int, int]) -> str:
+    app = OneView(view)
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        return text(app)
+
+
+def _lightness(color: Color) -> int:
+    return sum(color.get_truecolor()) // 3
+
+
+def _pixels(app: App[Any]) -> list[bytes]:
+    """The screen as a picture of four pixels for each half cell, from its colors."""
+    rows = []
+    for strip in app.screen._compositor.render_strips():
+        upper, lower = bytearray(), bytearray()
+        for segment in strip:
+            assert segment.style and segment.style.bgcolor
+            ground = _lightness(segment.style.bgcolor)
+            ink = _lightness(segment.style.color or segment.style.bgcolor)
+            for character in segment.text:
+                upper += bytes([ink if character in "▀█" else ground] * 4)
+                lower += bytes([ink if character in "▄█" else ground] * 4)
+        rows += [bytes(upper)] * 4 + [bytes(lower)] * 4
+    return rows
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_a_phone_reads_the_address_from_the_screen(size: tuple[int, int], theme: str) -> None:
+    import zxingcpp
+
+    app = OneView(JoinView(AUDIENCE), theme)
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        rows = _pixels(app)
+        picture = memoryview(b"".join(rows)).cast("B", (len(rows), len(rows[0])))
+    # Not every phone reads light on dark.
+    found = zxingcpp.read_barcodes(picture, try_invert=False)
+    assert [each.text for each in found] == [ADDRESS]
+
+
+async def test_joining_works_without_a_qr_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "segno", None)
+    screen = await shown(JoinView(AUDIENCE), (80, 24))
+    assert "192.168.178.120:8765/KX7R4T" in screen
+    assert "pip install" in screen
+
+
+async def test_votes_that_are_off_say_why() -> None:
+    assert "no network" in await shown(JoinView(AudienceView(problem="no network")), (80, 24))
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("phase", ["voting", "counted", "discussing", "voting again"])
+async def test_an_open_vote_shows_all_choices_and_the_number_of_answers(
+    size: tuple[int, int], phase: Any
+) -> None:
+    poll = PollView(
+        activity="q", text=f"{QUESTION} (√2)", choices=(*CHOICES, *CHOICES[1:]), phase=phase, answered=87
+    )
+    screen = " ".join((await shown(VotingView(poll, AUDIENCE), size)).split())
+    for words in ("the RTT is 80 ms", "It halves", "since the link is not full", "of 151 answered"):
+        assert words in screen or size == (200, 50)
+
+
+def _lengths(screen: str) -> list[list[int]]:
+    """Lengths of the bars in each line that has bars only."""
+    lines = [line.split("%")[:-1] for line in screen.splitlines() if "%" in line]
+    return [[part.count("█") for part in line] for line in lines]
+
+
+async def test_results_of_both_rounds_are_side_by_side() -> None:
+    tallies = (Tally(counts=(20, 60, 20), answered=100), Tally(counts=(100, 0, 0), answered=100))
+    poll = PollView(
+        activity="q", text=QUESTION, choices=(*CHOICES,), phase="revealed", results=tallies, right=0
+    )
+    # At this height a bar is one line.
+    screen = await shown(ResultsView(poll), (100, 11))
+    first, second = zip(*_lengths(screen), strict=True)
+    assert first[1] == pytest.approx(3 * first[0], abs=2) and first[0] == first[2]
+    assert second[0] > 1.5 * first[1] and second[1:] == (0, 0)
+    assert screen.count("✓") == 1
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda: ResultsView(PollView(activity="q", text="?", choices=CHOICES, phase="revealed")),
+        lambda: HistogramView(PollView(activity="q", text="?", unit="rate", phase="revealed")),
+    ],
+)
+async def test_a_poll_without_answers_says_so(view: Callable[[], Widget]) -> None:
+    assert "Nobody" in await shown(view(), (80, 24))
