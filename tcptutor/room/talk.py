@@ -87,6 +87,48 @@ class PollView(msgspec.Struct, frozen=True, kw_only=True):
     """Measured value of a prediction, once revealed and measured."""
 
 
+class FlowBar(msgspec.Struct, frozen=True, kw_only=True):
+    """A flow of a room experiment."""
+
+    algorithm: str
+    voters: int
+    """Students who own it; 0 for a flow that the teacher added."""
+    bps: float = 0.0
+    """Payload, bit/s: of the last second, or of the whole measured time once the run has ended."""
+
+
+class AlgorithmTotal(msgspec.Struct, frozen=True, kw_only=True):
+    """All flows of an algorithm in a room experiment."""
+
+    algorithm: str
+    flows: int
+    voters: int
+    bps: float = 0.0
+    """Payload of all its flows, bit/s."""
+
+
+class FlowsView(msgspec.Struct, frozen=True, kw_only=True):
+    """A room experiment: the flows that the students own on a shared bottleneck, and what each gets."""
+
+    state: Literal["ready", "running", "ended"] = "ready"
+    flows: tuple[FlowBar, ...]
+    """Grouped by algorithm."""
+    totals: tuple[AlgorithmTotal, ...]
+    """By algorithm, in the order of `flows`."""
+    link_bps: float
+    """Rate of the bottleneck, bit/s."""
+    fair_bps: float
+    """Equal share of the bottleneck's payload, bit/s."""
+    jain_index: float | None = None
+    """Fairness of the flows' rates; None without traffic."""
+    t: float = 0.0
+    """Time of the run, s."""
+    seconds: float
+    """Duration of the run, s."""
+    warmup: float
+    """Part of `seconds` at the start that the results leave out."""
+
+
 class AudienceView(msgspec.Struct, frozen=True, kw_only=True):
     """How to join, and how many have."""
 
@@ -105,6 +147,8 @@ class Talk(msgspec.Struct, frozen=True, kw_only=True):
     is_black: bool = False
     run: RunView = RunView()
     poll: PollView | None = None
+    flows: FlowsView | None = None
+    """The room experiment on the slide, once its flows are known."""
     audience: AudienceView = AudienceView()
     fronts: int = 0
     """Connected presenting terminals."""

@@ -1,29 +1,21 @@
-"""Voters, and votes on the questions of a lecture.
+"""Votes on the questions of a lecture.
 
-A voter is a token that the lecture signs: joining stores nothing, so a flood of joins leaves no trace, and a
-restarted lecture process still knows its voters. Answers are in `votes.jsonl` before they are acknowledged. The only
-clock is monotonic, and only reports how long a vote was open.
+Answers are in `votes.jsonl` before they are acknowledged. The only clock is monotonic, and only reports how long a
+vote was open.
 """
 
 from __future__ import annotations
 
-import base64
-import contextlib
-import hashlib
-import hmac
-import secrets
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import msgspec
 
-from tcptutor.base import files
 from tcptutor.base.errors import TutorError, UsageError
-from tcptutor.base.printable import is_printable
 from tcptutor.room.asked import Answer, AskedQuestion
+from tcptutor.room.flows import FLOWS, FlowMeter, OwnFlow
 from tcptutor.room.polls import Poll, PollRecord
 from tcptutor.room.talk import MarkedValue, PollView, Suggestion, Tally
 from tcptutor.room.vote_events import (
@@ -40,16 +32,10 @@ from tcptutor.room.vote_events import (
     VotesFile,
 )
 from tcptutor.room.vote_report import VoteReport, report_polls
+from tcptutor.room.voters import MOST_VOTERS, Voters
 
-MOST_VOTERS = 3000
-"""Voters per round, and voters that are counted as joined; a voter beyond it joins in place of one who left."""
 MOST_CHANGES = 50
 """Answers of a voter per round."""
-MOST_NAME_CHARACTERS = 40
-
-
-class UnknownVoter(UsageError):
-    """A token that this lecture did not sign."""
 
 
 class Receipt(msgspec.Struct, frozen=True):
@@ -85,11 +71,8 @@ class VoterView(msgspec.Struct, frozen=True, kw_only=True):
     right: int | None = None
     """Index of the right choice, once revealed."""
     why_popular_wrong: str = ""
-
-
-class _Voter(NamedTuple):
-    id: str
-    name: str
+    flow: OwnFlow | None = None
+    """The voter's flow in a room experiment, once its run has begun."""
 
 
 class Votes:
@@ -117,23 +100,21 @@ class Votes:
         self._file = VotesFile(folder / "votes.jsonl")
         try:
             self._record = PollRecord(self._file.read())
-            self._key = _signing_key(folder / "votes.key")
+            self._voters = Voters(folder / "votes.key", lecture_id, with_names=with_names)
         except TutorError:
             self._file.close()
             raise
-        self._lecture = lecture_id
         self._clock = clock
         self._opened_at = clock()
-        self._with_names = with_names
-        self._present: OrderedDict[str, None] = OrderedDict()
-        """Ids of joined voters; those who were seen last are at the end."""
         for poll in self._record.polls:
             for answers in poll.answers:
-                self._see(*answers)
+                for voter in answers:
+                    self._voters.see(voter)
         self._changes: dict[str, int] = {}
         """Answers by voter in this round."""
         self._view: PollView | None = None
         """Cached view of the question."""
+        self._meter: FlowMeter | None = None
         self.on_change: Callable[[], None] = lambda: None
         self.version = 0
         """Increases when what voters see changes, apart from their own answers."""
@@ -150,21 +131,14 @@ class Votes:
         Raises:
             UsageError: The name is too long or not printable.
         """
-        name = " ".join(name.split(" "))
-        if len(name) > MOST_NAME_CHARACTERS:
-            raise UsageError(f"the name is longer than {MOST_NAME_CHARACTERS} characters: shorten it")
-        if not is_printable(name):
-            raise UsageError("the name has a control character: write it with letters, digits and spaces")
-        shown = base64.urlsafe_b64encode(name.encode()).decode().rstrip("=") if self._with_names else ""
-        signed = f"{secrets.token_hex(8)}.{shown}"
-        self._see(signed.partition(".")[0])
+        token = self._voters.join(name)
         self.on_change()
-        return f"{signed}.{self._signature(signed)}"
+        return token
 
     @property
     def joined(self) -> int:
         """Number of voters who joined."""
-        return len(self._present)
+        return self._voters.joined
 
     def vote(self, token: str, poll_id: str, answer: Answer) -> Receipt:
         """Count an answer, or replace the voter's earlier answer of this round.
@@ -174,7 +148,7 @@ class Votes:
             UsageError: It is not an answer to the question, or the voter has changed it too often.
             TutorError: It cannot be stored, and does not count.
         """
-        voter = self._voter(token)
+        voter = self._voters.find(token)
         poll = self._record.current
         if poll is None or not poll.is_open or poll.id != poll_id:
             return Receipt("closed", "This vote is closed: your answer came too late.")
@@ -195,7 +169,7 @@ class Votes:
 
     def voter_view(self, token: str) -> VoterView:
         """Return what the voter's page shows now. Raises UnknownVoter."""
-        voter = self._voter(token)
+        voter = self._voters.find(token)
         poll = self._record.current
         if poll is None:
             return VoterView()
@@ -216,6 +190,7 @@ class Votes:
             results=view.results,
             right=view.right,
             why_popular_wrong=view.why_popular_wrong,
+            flow=self._meter.own(voter.id) if self._meter and poll.asked.activity == FLOWS else None,
         )
 
     # The teacher
@@ -263,6 +238,20 @@ class Votes:
         """Set the measured value and those of models, in the base unit. Raises UsageError without a question."""
         if (self._poll.measured, self._poll.models) != (measured, models):
             self._change(PollMeasured(measured, models))
+
+    @property
+    def picks(self) -> dict[str, int]:
+        """Choice of each voter in the last round of a vote on algorithms; empty for other questions."""
+        poll = self._record.current
+        if poll is None or poll.asked.activity != FLOWS:
+            return {}
+        return {voter: int(answer.given) for voter, answer in poll.answers[-1].items()}
+
+    def show_flows(self, meter: FlowMeter | None) -> None:
+        """Show the voters their flows: when the run begins, and again when it has ended."""
+        self._meter = meter
+        self.version += 1
+        self.on_change()
 
     def cancel(self) -> None:
         """Withdraw the question: its answers do not count. No-op without a question."""
@@ -322,40 +311,9 @@ class Votes:
         if self._changes.get(voter, 0) >= MOST_CHANGES:
             raise UsageError(f"you have changed your answer {MOST_CHANGES} times: the last one counts")
 
-    def _voter(self, token: str) -> _Voter:
-        """Return the voter of a token, who is present from now on. Raises UnknownVoter."""
-        signed, _, signature = token.rpartition(".")
-        if not token.isascii() or not hmac.compare_digest(signature, self._signature(signed)):
-            raise UnknownVoter("this page is of another lecture: join again")
-        id, _, shown = signed.partition(".")
-        self._see(id)
-        return _Voter(id, base64.urlsafe_b64decode(shown + "=" * (-len(shown) % 4)).decode())
-
-    def _see(self, *ids: str) -> None:
-        for id in ids:
-            self._present[id] = None
-            self._present.move_to_end(id)
-        while len(self._present) > MOST_VOTERS:
-            self._present.popitem(last=False)
-
-    def _signature(self, signed: str) -> str:
-        return hmac.new(self._key, f"{self._lecture}/{signed}".encode(), hashlib.sha256).hexdigest()[:32]
-
 
 _STATES: dict[str, Literal["closed", "discussing", "revealed"]] = {
     "counted": "closed",
     "discussing": "discussing",
     "revealed": "revealed",
 }
-
-
-def _signing_key(path: Path) -> bytes:
-    """Return the key that signs the lecture's tokens, made at the first call. Raises TutorError."""
-    with contextlib.suppress(OSError):
-        key = files.read_plain(path, 32)
-        if len(key) == 32:
-            return key
-    key = secrets.token_bytes(32)
-    with files.atomic(path, "choose another data folder", private=True) as part:
-        part.write_bytes(key)
-    return key

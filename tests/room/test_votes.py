@@ -20,7 +20,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from tcptutor.base.errors import TutorError, UnitError, UsageError
 from tcptutor.room.asked import AskedQuestion
-from tcptutor.room.votes import MOST_CHANGES, UnknownVoter, Votes
+from tcptutor.room.voters import UnknownVoter
+from tcptutor.room.votes import MOST_CHANGES, Votes
 from tests.room.made import CHOICES, NUMBERS, PREDICTION
 
 
@@ -228,7 +229,7 @@ def test_names_are_stored_only_if_the_teacher_asks(tmp_path: Path, open_votes: O
 def test_a_flood_of_joins_leaves_no_trace(
     tmp_path: Path, open_votes: OpenVotes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tcptutor.room.votes.MOST_VOTERS", 50)
+    monkeypatch.setattr("tcptutor.room.voters.MOST_VOTERS", 50)
     votes = open_votes()
     student = votes.join()
     for _ in range(500):
@@ -301,6 +302,7 @@ def test_acknowledged_answers_survive_a_kill(tmp_path: Path) -> None:
     program = """
 import sys
 from pathlib import Path
+from tcptutor.room.voters import UnknownVoter
 from tcptutor.room.votes import Votes
 from tests.room.made import CHOICES
 votes = Votes(Path(sys.argv[1]), "lecture-1")
