@@ -27,6 +27,12 @@ _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 
 
+class Fork:
+    """Whether this process was forked from one that had imported the program."""
+
+    has_frozen_program = False
+
+
 class ComparedRuns(NamedTuple):
     """Comparison of a what-if with its base run, as rows of (figure, before, after, change)."""
 
@@ -129,11 +135,13 @@ def _import() -> None:
 def freeze_gc() -> None:
     """Exempt all current objects, such as the program and the course, from garbage collection.
 
-    A full collection visits every object and stops all threads for 50 ms or more.
+    A full collection visits every object and stops all threads for 50 ms or more. In a forked session program and
+    course are frozen, and unfreezing would copy the memory that all sessions share.
     """
-    gc.unfreeze()
-    gc.collect()
-    gc.freeze()
+    if not Fork.has_frozen_program:
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()
     # Collect the oldest generation, which holds Textual's line caches, a fifth as often.
     gc.set_threshold(700, 10, 50)
 

@@ -34,7 +34,10 @@ _PATIENCE = 0.1
 
 
 def run_app(
-    module: str | None = None, make_lab: Callable[[], Lab] | None = None, lessons: Path | None = None
+    module: str | None = None,
+    make_lab: Callable[[], Lab] | None = None,
+    lessons: Path | None = None,
+    opened: OpenedCourse | None = None,
 ) -> int:
     """Run the app until the student leaves it, and return the exit code.
 
@@ -42,6 +45,7 @@ def run_app(
         module: module to open where the student left it, by id or number.
         make_lab: makes the lab to run in, after the first frame; by default the best that this machine supports.
         lessons: course folder; by default the shipped course.
+        opened: the course, if it is open already.
 
     Raises:
         UsageError: if the module does not exist.
@@ -52,7 +56,7 @@ def run_app(
     from tcptutor.course import OpenedCourse  # noqa: PLC0415
     from tcptutor.journal.locks import app_is_open  # noqa: PLC0415
 
-    opened = OpenedCourse(lessons)
+    opened = opened or OpenedCourse(lessons)
     modules = {word: each.id for each in opened.course.modules for word in (str(each.number), each.id)}
     if module is not None and module not in modules:
         raise UsageError(unknown("module", module, modules.values()))
