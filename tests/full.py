@@ -292,6 +292,7 @@ FULL_ONLY = {
     "tests/packaging/test_start.py::test_without_what_plots_need_it_goes_on": FullOnly(
         "creates a virtual environment, as two other tests of the script do"
     ),
+    "tests/room/test_check.py::test_runs_of_the_guest_are_kept_and_not_made_again": FullOnly(_BOOT),
     "tests/run/test_check.py::test_a_small_file_never_takes_much": FullOnly(
         _UNPACKED, ("samples", "zeros", "empty lines", "brackets", "nested", "one text")
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
@@ -188,10 +188,15 @@ def report_machine(as_json: bool) -> int:
         findings = msgspec.to_builtins(diagnosis.findings)
         print_json({"findings": findings, "backends": backends, "ok": diagnosis.ok})
     else:
-        names = max(len(finding.name) for finding in diagnosis.findings)
-        for finding in diagnosis.findings:
-            print_lines(_finding_lines(finding, names))
+        print_findings(diagnosis.findings)
     return 0 if diagnosis.ok else _NO_LAB
+
+
+def print_findings(findings: Sequence[Finding]) -> None:
+    """Print a line for each finding, and one for its remedy."""
+    names = max((len(finding.name) for finding in findings), default=0)
+    for finding in findings:
+        print_lines(_finding_lines(finding, names))
 
 
 def _finding_lines(finding: Finding, names: int) -> list[str]:

@@ -11,6 +11,7 @@ import msgspec
 from tcptutor.base import places
 from tcptutor.base.errors import TutorError, UsageError
 from tcptutor.commands.output import print_lines, remark
+from tcptutor.commands.present_check import check_lecture
 from tcptutor.course.outline import OpenedCourse
 from tcptutor.room import launch, records
 from tcptutor.room.client import Connection, Interrupted
@@ -48,6 +49,14 @@ def present(request: PresentRequest) -> int:
     """
     if request.stop:
         return _stop()
+    if request.check_first:
+        return check_lecture(
+            OpenedCourse().course,
+            _lecture(request)[0],
+            has_votes=not request.no_votes,
+            backend=request.backend,
+            clock=request.clock,
+        )
     here = launch.running()
     if request.resume and here is None:
         launch.start(_unfinished())

@@ -12,8 +12,9 @@ from typing import Protocol
 import msgspec
 
 from tcptutor.backends.lab import Lab
-from tcptutor.backends.replay import ReplayBackend, playback
+from tcptutor.backends.replay import playback
 from tcptutor.base.errors import LabUnavailable, TutorError
+from tcptutor.room.prepared import PreparedRuns
 from tcptutor.room.talk import Place, RunSource
 from tcptutor.run import Fidelity, Run, load, save
 from tcptutor.run.files import text_lines
@@ -62,6 +63,7 @@ class LectureRuns:
     def __init__(self, folder: Path, make_lab: Callable[[], Lab], listener: RunListener) -> None:
         self._store = RunStore(folder / "runs")
         self._make_lab, self._listener = make_lab, listener
+        self._prepared_runs = PreparedRuns()
         self._lab: Lab | None = None
         self._task: asyncio.Task[None] | None = None
         self._warming: asyncio.Task[None] | None = None
@@ -115,7 +117,7 @@ class LectureRuns:
 
     async def has_prepared(self, experiment: Experiment) -> bool:
         """Return whether there is a prepared run of the experiment."""
-        return await asyncio.to_thread(find_prepared, experiment) is not None
+        return await asyncio.to_thread(self._prepared_runs.find, experiment) is not None
 
     async def _warm(self, experiment: Experiment) -> None:
         with contextlib.suppress(TutorError):
@@ -154,7 +156,7 @@ class LectureRuns:
             self._listener.remark(conducted.unsaved)
 
     async def _prepared(self, shown: Place, experiment: Experiment) -> None:
-        run = await asyncio.to_thread(find_prepared, experiment)
+        run = await asyncio.to_thread(self._prepared_runs.find, experiment)
         if run is None:
             raise LabUnavailable("there is no prepared run: `tcptutor present --check` makes it")
         await asyncio.to_thread(self._save_copy, run)
@@ -188,14 +190,6 @@ class LectureRuns:
         self._plays[play.id] = play
         while len(self._plays) > _MOST_PLAYS:
             self._plays.pop(next(iter(self._plays)))
-
-
-def find_prepared(experiment: Experiment) -> Run | None:
-    """Return the prepared run of an experiment, or a shipped recording; None without one. Blocks."""
-    try:
-        return ReplayBackend("").find(experiment)
-    except LabUnavailable:
-        return None
 
 
 def _play_of_file(file: Path, shown: Place, source: RunSource) -> Play:

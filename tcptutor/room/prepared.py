@@ -1,0 +1,48 @@
+"""Prepared runs: those that `tcptutor present --check` made and kept here, and the recordings that ship."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tcptutor.backends.replay import ReplayBackend
+from tcptutor.base import places
+from tcptutor.base.errors import LabUnavailable
+from tcptutor.fleet.run_cache import RunCache
+from tcptutor.run import Run
+from tcptutor.spec import Experiment
+
+
+class PreparedRuns:
+    """Complete runs that a lecture can show without a lab, by settings and seed. Its methods block."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        # The lab's version is no part of the key: a run is worth showing after an update of the lab, too.
+        self._kept = RunCache("prepared", folder or places.cache() / "prepared")
+        self._recordings = ReplayBackend("")
+
+    def key(self, experiment: Experiment) -> str:
+        """Return the key of an experiment; equal settings and seed give equal keys."""
+        return self._kept.key(experiment)
+
+    def find(self, experiment: Experiment) -> Run | None:
+        """Return the kept run, or the recording; None without one."""
+        return self.kept(experiment) or self.recorded(experiment)
+
+    def kept(self, experiment: Experiment) -> Run | None:
+        """Return the run that was made here."""
+        return self._kept.get(experiment) if self._kept.has(experiment) else None
+
+    def recorded(self, experiment: Experiment) -> Run | None:
+        """Return the recording that ships."""
+        try:
+            return self._recordings.find(experiment)
+        except LabUnavailable:
+            return None
+
+    def keep(self, run: Run) -> None:
+        """Keep a run. Raises TutorError when it cannot be written."""
+        self._kept.put(run.experiment, run)
+
+    def prune(self) -> None:
+        """Remove runs that were not used for a long time."""
+        self._kept.prune()
