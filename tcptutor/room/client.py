@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -37,6 +38,8 @@ from tcptutor.wire.protocol import Event, event_decoder
 _RETRY_S = 0.1
 _PATIENCE_S = 30.0
 """Longest time without a lecture process before the connection gives up."""
+_MOST_LOST = 5
+"""Losses of the connection in that time after which it gives up."""
 
 
 class Interrupted(msgspec.Struct, frozen=True):
@@ -52,6 +55,9 @@ class Connection:
         self.role: Role = role
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
+        self._folder: Path | None = None
+        self._lost: list[float] = []
+        """Times of the latest losses of the connection."""
 
     async def __aenter__(self) -> Self:
         """Connect. Raises TutorError if no lecture process answers."""
@@ -78,6 +84,9 @@ class Connection:
                 yield message
                 if isinstance(message, Ended):
                     return
+            if await self._is_over():
+                yield Ended("the lecture has ended")
+                return
             yield Interrupted("the lecture process does not answer: connecting again")
             await self._reconnect()
 
@@ -87,28 +96,31 @@ class Connection:
             while (line := await self._reader.readline()).endswith(b"\n"):
                 yield protocol.to_terminal(line)
 
+    async def _is_over(self) -> bool:
+        if self._folder is None:
+            return False
+        return (await asyncio.to_thread(records.read_state, self._folder)).is_over
+
     async def _connect(self) -> None:
         self._reader, self._writer = await asyncio.open_unix_connection(
             launch.socket_path(), limit=protocol.LONGEST_MESSAGE
         )
+        self._folder = launch.running()
         self._writer.write(protocol.line(Hello(self.role)))
 
     async def _reconnect(self) -> None:
         await self._close()
-        deadline = asyncio.get_running_loop().time() + _PATIENCE_S
-        while True:
-            try:
+        loop = asyncio.get_running_loop()
+        self._lost = [at for at in self._lost if at > loop.time() - _PATIENCE_S] + [loop.time()]
+        deadline = loop.time() + _PATIENCE_S
+        while len(self._lost) <= _MOST_LOST and loop.time() < deadline:
+            if self.role != "watch" and self._folder is not None and launch.running() is None:
+                await asyncio.to_thread(launch.start, self._folder)
+            with contextlib.suppress(OSError):
                 await self._connect()
                 return
-            except OSError as error:
-                if asyncio.get_running_loop().time() > deadline:
-                    raise TutorError(
-                        "the lecture process has ended: `tcptutor present --resume` continues the lecture"
-                    ) from error
-            folder = records.latest()
-            if self.role != "watch" and folder is not None and launch.running() is None:
-                await asyncio.to_thread(launch.start, folder)
             await asyncio.sleep(_RETRY_S)
+        raise TutorError("the lecture process has ended: `tcptutor present --resume` continues the lecture")
 
     async def _close(self) -> None:
         writer, self._reader, self._writer = self._writer, None, None

@@ -329,7 +329,7 @@ def main() -> None:
         opened = records.read_opened(folder)
         _choose_course(opened)
         with launch.only_process(folder) as is_only:
-            if is_only:
+            if is_only and not records.read_state(folder).is_over:
                 asyncio.run(LectureProcess(folder, opened).serve())
     except TutorError as error:
         raise SystemExit(str(error)) from error

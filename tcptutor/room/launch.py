@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from tcptutor.base import files
 from tcptutor.base.errors import TutorError
@@ -53,20 +54,17 @@ def socket_path() -> Path:
     return folder / f"lecture-{key}"
 
 
+class LectureHolder(NamedTuple):
+    """A running lecture process."""
+
+    process: int
+    folder: Path
+
+
 def running() -> Path | None:
     """Return the folder of the lecture whose process runs now; None if none does."""
-    try:
-        fd = os.open(_lock_file(), os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
-    except OSError:
-        return None
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        name = os.read(fd, 255).decode(errors="replace")
-        return records.lectures() / Path(name).name if name else None
-    finally:
-        os.close(fd)
-    return None
+    holder = _holder()
+    return holder.folder if holder is not None else None
 
 
 @contextlib.contextmanager
@@ -82,7 +80,7 @@ def only_process(folder: Path) -> Iterator[bool]:
         return
     try:
         os.ftruncate(fd, 0)
-        os.pwrite(fd, os.fsencode(folder.name), 0)
+        os.pwrite(fd, f"{os.getpid()} {folder.name}".encode(), 0)
         yield True
     finally:
         os.close(fd)
@@ -95,6 +93,8 @@ def start(folder: Path) -> None:
         TutorError: It ended, or does not answer.
     """
     path, deadline = socket_path(), time.monotonic() + _START_S
+    if _holder() is not None and _accepts(path):
+        return
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     with os.fdopen(os.open(folder / PROCESS_LOG, flags, files.PRIVATE), "ab") as log:
         # A session of its own: it outlives this terminal.
@@ -108,9 +108,10 @@ def start(folder: Path) -> None:
         )
     try:
         while time.monotonic() < deadline:
-            if _accepts(path):
+            holder = _holder()
+            if holder is not None and _accepts(path) and (holder.process == process.pid or _ended(process)):
                 return
-            if process.poll() and running() is None:
+            if holder is None and _ended(process):
                 break
             time.sleep(_POLL_S)
         process.kill()
@@ -118,6 +119,25 @@ def start(folder: Path) -> None:
     finally:
         # It lives on, which subprocess would warn about.
         process.returncode = process.returncode or 0
+
+
+def _holder() -> LectureHolder | None:
+    try:
+        fd = os.open(_lock_file(), os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        process, _, name = os.read(fd, 255).decode(errors="replace").partition(" ")
+        return LectureHolder(int(process), records.lectures() / name) if process.isdecimal() else None
+    finally:
+        os.close(fd)
+    return None
+
+
+def _ended(process: subprocess.Popen[bytes]) -> bool:
+    return process.poll() is not None
 
 
 def _accepts(path: Path) -> bool:

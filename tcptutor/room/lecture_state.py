@@ -127,7 +127,7 @@ def fold(state: LectureState, record: LectureRecord) -> LectureState:
             state = _with_run(state, shown, replace(run_of(state, shown), state=ended, problem=problem))
         case Resumed():
             runs = {shown: _interrupted(run) for shown, run in state.runs.items()}
-            state = replace(state, runs=runs, is_over=False)
+            state = replace(state, runs=runs)
         case Over():
             state = replace(state, is_over=True)
         case Polled() | Passed():

@@ -18,8 +18,8 @@ from tcptutor.room.talk import Talk, TeacherView
 from tests import patience
 
 RUN_PAGES = (
-    ("random-loss", "one-lossy-flow"),
-    ("parallel-streams", "one-lossy-flow"),
+    ("congestion-algorithms", "slow-start"),
+    ("pacing", "a-burst-before-a-short-queue"),
 )
 
 
@@ -122,3 +122,16 @@ def start(given: OpenedLecture) -> Path:
     folder = records.create(given)
     launch.start(folder)
     return folder
+
+
+def wait_for_end(process: int) -> None:
+    """Wait until a process has ended, reaped or not."""
+    deadline = patience.Deadline(10)
+    while deadline.left:
+        try:
+            if Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return
+        except OSError:
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"process {process} lives on")

@@ -1,0 +1,171 @@
+"""The lecture process, with real terminals' connections: what they see, and what outlives them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tcptutor.base.errors import TutorError
+from tcptutor.room import launch, protocol, records
+from tcptutor.room.client import Interrupted
+from tcptutor.room.protocol import Ended, EndLecture, Go, RunBegins, StartRun, Step, StopRun, Tells
+from tcptutor.room.talk import Place
+from tests.room.lectures import RUN_PAGES, opened, process_of, slide, start, terminal, wait_for_end
+
+pytestmark = pytest.mark.host
+
+LECTURE = opened(slide("one"), *(slide(page, module, page) for module, page in RUN_PAGES), slide("end"))
+
+
+@pytest.fixture
+def folder(mark: str, without_state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder of a running lecture, which ends with the test."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    folder = start(LECTURE)
+    yield folder
+    if launch.running() is not None:
+        os.kill(process_of(folder), signal.SIGTERM)
+
+
+async def test_terminals_show_the_same_place_and_a_later_one_joins_it(folder: Path) -> None:
+    async with terminal() as first:
+        first.send(Step())
+        first.send(Step())
+        await first.until(lambda talk: talk.place == Place(1))
+        async with terminal("notes") as second:
+            assert (await second.until(lambda talk: True)).place == Place(1)
+            second.send(Step(-1))
+            await first.until(lambda talk: talk.place == Place(0, 1))
+            assert (await first.until(lambda talk: talk.fronts == 1)).fronts == 1
+
+
+async def test_a_watcher_sees_neither_notes_nor_the_speakers_view_and_changes_nothing(folder: Path) -> None:
+    async with terminal() as front, terminal("watch") as watcher:
+        watcher.send(Step())
+        watcher.send(EndLecture())
+        front.send(Go(Place(3, 1)))
+        await watcher.until(lambda talk: talk.place == Place(3, 1))
+        await front.heard(lambda: front.view is not None)
+        assert watcher.view is None
+        assert "secret" not in protocol.line(watcher.received[0]).decode()
+        assert "secret" in protocol.line(front.received[0]).decode()
+
+
+async def test_a_run_grows_on_every_terminal_and_comes_whole_to_a_later_one(folder: Path) -> None:
+    async with terminal() as front:
+        front.send(Go(Place(1, 1)))
+        await front.until(lambda talk: talk.run.has_prepared)
+        front.send(StartRun("prepared"))
+        await front.until(lambda talk: talk.run.state == "running")
+        async with terminal("watch") as watcher:
+            await watcher.heard(lambda: bool(watcher.followed.run and watcher.followed.run.samples))
+            await watcher.until(lambda talk: talk.run.state == "ended", 60)
+            await front.until(lambda talk: talk.run.state == "ended")
+            assert front.followed.run is not None
+            assert watcher.followed.run == front.followed.run
+            assert front.followed.run.complete
+            assert front.talk is not None
+            assert front.talk.run.source == "prepared"
+
+
+async def test_a_slides_run_comes_back_with_its_slide(folder: Path) -> None:
+    async with terminal() as front:
+        front.send(Go(Place(1, 1)))
+        front.send(StartRun("prepared"))
+        talk = await front.until(lambda talk: talk.run.state == "running")
+        first = talk.run.id
+        front.send(StopRun())
+        await front.until(lambda talk: talk.run.state == "ended")
+        front.send(Go(Place(2, 1)))
+        await front.until(lambda talk: talk.place == Place(2, 1))
+        assert front.talk is not None
+        assert front.talk.run.state == "none"
+        front.send(Go(Place(1, 1)))
+        talk = await front.until(lambda talk: talk.run.id == first)
+        assert front.followed.id == first
+
+
+async def test_a_killed_lecture_process_comes_back_at_the_same_place(folder: Path) -> None:
+    async with terminal() as front:
+        front.send(Go(Place(1, 1)))
+        front.send(StartRun("prepared"))
+        await front.until(lambda talk: talk.run.state == "running")
+        began = len(front.received)
+        front.talk = None
+        killed = time.monotonic()
+        os.kill(process_of(folder), signal.SIGKILL)
+        talk = await front.until(lambda talk: True)
+        took = time.monotonic() - killed
+        assert talk.place == Place(1, 1)
+        assert talk.run.state == "failed"
+        assert any(isinstance(each, Interrupted) for each in front.received[began:])
+        await front.heard(lambda: any(isinstance(each, RunBegins) for each in front.received[began:]))
+        front.send(Step())
+        await front.until(lambda talk: talk.place == Place(1, 2))
+        print(f"back after {took:.2f} s")
+
+
+async def test_the_end_ends_every_terminal_and_the_process(folder: Path) -> None:
+    process = process_of(folder)
+    async with terminal() as front, terminal("watch") as watcher:
+        await watcher.until(lambda talk: True)
+        front.send(EndLecture())
+        await front.heard(lambda: any(isinstance(each, Ended) for each in front.received))
+        await watcher.heard(lambda: any(isinstance(each, Ended) for each in watcher.received))
+    await asyncio.to_thread(wait_for_end, process)
+    assert records.read_state(folder).is_over
+    assert not launch.socket_path().exists()
+
+
+async def test_what_is_no_message_ends_its_connection_alone(folder: Path) -> None:
+    async with terminal() as front:
+        for junk in (b"\xff\n", b"{}\n", b'{"type":"Go"}\n', b"x" * (protocol.LONGEST_COMMAND + 1), b""):
+            reader, writer = await asyncio.open_unix_connection(launch.socket_path())
+            writer.write(junk)
+            writer.write_eof()
+            assert await reader.read() == b""
+            writer.close()
+        front.send(Step())
+        await front.until(lambda talk: talk.place == Place(0, 1))
+
+
+async def test_a_terminal_that_reads_nothing_holds_nobody(folder: Path) -> None:
+    async with terminal() as front:
+        _, writer = await asyncio.open_unix_connection(launch.socket_path())
+        writer.write(protocol.line(protocol.Hello("watch")))
+        for _ in range(300):
+            front.send(Step())
+            front.send(Step(-1))
+        front.send(Go(Place(3, 1)))
+        await front.until(lambda talk: talk.place == Place(3, 1))
+        writer.close()
+
+
+async def test_the_speaker_hears_what_a_slide_lacks(folder: Path) -> None:
+    async with terminal() as front:
+        front.send(StartRun("live"))
+        await front.heard(lambda: bool(front.view and front.view.remarks))
+        front.send(Step())
+        await front.heard(lambda: bool(front.view and not front.view.remarks))
+        assert isinstance(front.received[-1], Tells)
+
+
+def test_a_second_process_of_a_lecture_leaves_the_first_alone(folder: Path) -> None:
+    first = process_of(folder)
+    launch.start(folder)
+    assert process_of(folder) == first
+
+
+def test_a_socket_folder_that_others_can_open_is_refused(
+    without_state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    (tmp_path / "tcptutor").mkdir(mode=0o755)
+    with pytest.raises(TutorError, match="open to others"):
+        launch.socket_path()
