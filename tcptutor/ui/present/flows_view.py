@@ -1,0 +1,178 @@
+"""The room experiment on the stage: a bar per flow against an equal share, and each algorithm's share of the link."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from tcptutor.base import units
+from tcptutor.figures.axes import round_ticks
+from tcptutor.figures.lines import MUTED, STRONG, TEXT
+from tcptutor.room.talk import AlgorithmTotal, FlowBar, FlowsView
+from tcptutor.ui import words
+from tcptutor.ui.present.large_text import Size
+from tcptutor.ui.present.poll_views import NOTCH_OF_FLOW, PollWidget
+from tcptutor.ui.present.prediction_histogram import AXIS
+from tcptutor.ui.present.stage_canvas import StageCanvas
+from tcptutor.ui.widgets.chart.chart import flow_style
+
+_EIGHTHS = " ▁▂▃▄▅▆▇█"
+_DASH = "╌"
+_GAP = 3
+"""Columns between the key figures of two algorithms."""
+_FEWEST_ROWS = 4
+"""Rows below which no bars are drawn."""
+
+
+class RoomFlowsView(PollWidget):
+    """Who gets what in a room experiment, during the run and after."""
+
+    def __init__(self, flows: FlowsView, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._flows = flows
+
+    def show(self, flows: FlowsView) -> None:
+        """Show a later state."""
+        self._flows = flows
+        self.refresh()
+
+    def draw(self, canvas: StageCanvas) -> None:
+        draw_flows(canvas, self._flows)
+
+
+def draw_flows(canvas: StageCanvas, view: FlowsView) -> None:
+    """Draw key figures, bars, and a line about the run, from the top."""
+    top = _draw_totals(canvas, view)
+    line = canvas.text_height(1)
+    if canvas.height - top - 2 * line >= _FEWEST_ROWS:
+        _draw_bars(canvas, view, top + 1, canvas.height - line - 1)
+    canvas.write(0, canvas.height - line, _status(canvas, view), TEXT)
+
+
+def _draw_totals(canvas: StageCanvas, view: FlowsView) -> int:
+    """Draw each algorithm's part of all payload, and return the row below."""
+    everything = math.fsum(total.bps for total in view.totals)
+    width = (canvas.width + _GAP) // max(1, len(view.totals)) - _GAP
+    figures = [
+        units.share(total.bps / everything) if everything else str(total.flows) for total in view.totals
+    ]
+    size = _figure_size(canvas, width, figures)
+    line = canvas.text_height(1)
+    for number, (total, figure) in enumerate(zip(view.totals, figures, strict=True)):
+        left, style = number * (width + _GAP), flow_style(number)
+        canvas.write(left, 0, _fitting(canvas, width, _names(total, view)), style)
+        canvas.write(left, line, figure, style, size)
+        mean = units.rate(total.bps / total.flows, 2)
+        lines = (f"of the payload, {mean} a flow", "of the payload") if everything else ("flows",)
+        canvas.write(left, line + size, _fitting(canvas, width, lines), MUTED)
+    return 2 * line + size
+
+
+def _figure_size(canvas: StageCanvas, width: int, figures: Sequence[str]) -> Size:
+    sizes: tuple[Size, ...] = (5, 3) if canvas.height >= 24 else (3,)
+    fitting = (size for size in sizes if all(canvas.text_width(text, size) <= width for text in figures))
+    return next(fitting, 1)
+
+
+def _names(total: AlgorithmTotal, view: FlowsView) -> Iterator[str]:
+    name = words.algorithm(total.algorithm)
+    yield f"{name}, {total.flows} of {len(view.flows)} flows"
+    yield f"{name}, {total.flows} flows"
+    yield name
+
+
+def _draw_bars(canvas: StageCanvas, view: FlowsView, top: int, bottom: int) -> None:
+    """Draw the bars on the rows from `top` to before `bottom`, which is the row of the axis."""
+    rows, highest = bottom - top, max((bar.bps for bar in view.flows), default=0.0)
+    upper = _round_up(max(1.1 * highest, 1.2 * view.fair_bps))
+    gutter = _draw_axis(canvas, upper, top, bottom)
+    fair = bottom - 1 - int(view.fair_bps / upper * rows)
+    canvas.put(gutter, fair, _DASH * (canvas.width - gutter), STRONG)
+    for column, width, bar, style in _columns(view.flows, gutter + 1, canvas.width - gutter - 1):
+        eighths = max(1, round(8 * rows * bar.bps / upper))
+        for row in range(math.ceil(eighths / 8)):
+            canvas.put(column, bottom - 1 - row, _EIGHTHS[min(8, eighths - 8 * row)] * width, style)
+        if eighths >= 8 * (bottom - fair):
+            canvas.put(column, fair, _DASH * width, NOTCH_OF_FLOW[style])
+    _name_line(canvas, "equal share", gutter, fair)
+
+
+def _draw_axis(canvas: StageCanvas, upper: float, top: int, bottom: int) -> int:
+    """Draw both axes, and return the first column right of the vertical one."""
+    rows, tall = bottom - top, canvas.text_height(1)
+    scale, unit = units.axis_unit(upper, "rate")
+    ticks = round_ticks(upper / scale, max(1, rows // 5))
+    labels = [f"{tick:g}" for tick in ticks]
+    labels[-1] += f" {unit}"
+    gutter = max(canvas.text_width(label, 1) for label in labels) + 2
+    canvas.column_of(gutter - 1, top, bottom - 1, "│", AXIS)
+    canvas.put(gutter - 1, bottom, "└" + "─" * (canvas.width - gutter), AXIS)
+    for tick, label in zip(ticks[1:], labels[1:], strict=True):
+        row = bottom - round(tick * scale / upper * rows)
+        canvas.put(gutter - 1, row, "┤", AXIS)
+        canvas.write(gutter - 2 - canvas.text_width(label, 1), max(top, row - tall // 2), label, MUTED)
+    return gutter
+
+
+def _name_line(canvas: StageCanvas, name: str, left: int, row: int) -> None:
+    """Write a name above the line on `row`, as far to the right as bars leave it room."""
+    width, tall = canvas.text_width(name, 1), canvas.text_height(1)
+
+    def is_free(column: int) -> bool:
+        cells = ((at, row - 1 - up) for at in range(column - 1, column + width) for up in range(tall))
+        return all(canvas.at(*cell)[0] == " " for cell in cells)
+
+    start = next(filter(is_free, range(canvas.width - width, left, -1)), None)
+    if start is not None:
+        canvas.write(start, row - tall, name, STRONG)
+
+
+def _columns(flows: Sequence[FlowBar], left: int, across: int) -> Iterator[tuple[int, int, FlowBar, str]]:
+    """Yield first column, width, flow and style of each bar, the fastest flow of each algorithm first."""
+    groups = [
+        sorted(group, key=lambda bar: -bar.bps) for _, group in groupby(flows, key=lambda bar: bar.algorithm)
+    ]
+    pitch = min(12.0, (across - 2 * len(groups)) / max(1, len(flows)))
+    start = float(left)
+    for number, group in enumerate(groups):
+        for bar in group:
+            column, end = round(start), round(start + pitch)
+            # Narrow bars touch, which makes an area of each algorithm.
+            yield column, max(1, end - column - (pitch >= 3)), bar, flow_style(number)
+            start += pitch
+        start += 2
+
+
+def _status(canvas: StageCanvas, view: FlowsView) -> str:
+    """Return the longest description of the run that fits."""
+    link = f"{len(view.flows)} flows on {units.rate(view.link_bps)}"
+    students = sum(bar.voters for bar in view.flows)
+    if students > len(view.flows):
+        link = f"{students} students share {link}"
+    fairness = f"Jain's index {view.jain_index:.2f}" if view.jain_index is not None else ""
+    match view.state:
+        case "ready":
+            when = f"{view.seconds:g} s"
+        case "running":
+            when = f"at {view.t:.0f} s of {view.seconds:g} s"
+        case "ended":
+            when = f"mean from {view.warmup:g} s to {view.seconds:g} s"
+    parts = [part for part in (link, when, fairness) if part]
+    shorter = (" · ".join(parts[:number]) for number in range(len(parts), 0, -1))
+    return _fitting(canvas, canvas.width, shorter)
+
+
+def _fitting(canvas: StageCanvas, width: int, texts: Iterator[str] | Sequence[str]) -> str:
+    """Return the first text that fits, or the last."""
+    text = ""
+    for text in texts:
+        if canvas.text_width(text, 1) <= width:
+            break
+    return text
+
+
+def _round_up(value: float) -> float:
+    """Return 1, 1.5, 2, 3, 5 or 7 times a power of ten, so that the scale of growing bars rarely changes."""
+    power = 10.0 ** math.floor(math.log10(value))
+    return next((step * power for step in (1, 1.5, 2, 3, 5, 7) if step * power >= value), 10 * power)

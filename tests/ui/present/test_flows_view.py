@@ -1,0 +1,89 @@
+"""The room experiment on the stage."""
+
+from __future__ import annotations
+
+import pytest
+
+from tcptutor.room.talk import AlgorithmTotal, FlowBar, FlowsView
+from tcptutor.ui.present import large_text
+from tcptutor.ui.present.flows_view import RoomFlowsView, draw_flows
+from tcptutor.ui.present.stage_canvas import StageCanvas
+from tcptutor.ui.widgets.chart.chart import flow_style
+
+from .test_poll_views import shown
+
+SIZES = [(80, 24), (78, 18), (120, 36), (118, 28), (200, 50)]
+RATES = {"reno": 0.4e6, "cubic": 0.6e6, "bbr": 3e6}
+
+
+def experiment(
+    flows: int, *, voters: int = 1, state: str = "ended", algorithms: tuple[str, ...] = tuple(RATES)
+) -> FlowsView:
+    """Flows of each algorithm, each with a rate of its own; none before the run."""
+    rates = {name: RATES.get(name, 1e6) if state != "ready" else 0.0 for name in algorithms}
+    bars = [
+        FlowBar(algorithm=name, voters=voters, bps=rate) for name, rate in rates.items() for _ in range(flows)
+    ]
+    totals = [
+        AlgorithmTotal(algorithm=name, flows=flows, voters=voters * flows, bps=flows * rate)
+        for name, rate in rates.items()
+    ]
+    return FlowsView(
+        state=state,  # type: ignore[arg-type]
+        flows=tuple(bars),
+        totals=tuple(totals),
+        link_bps=4e6 * flows,
+        fair_bps=1.3e6,
+        jain_index=0.5 if state != "ready" else None,
+        t=4.2,
+        seconds=12,
+        warmup=2,
+    )
+
+
+def _cells(canvas: StageCanvas, style: str) -> set[tuple[int, int]]:
+    return {
+        (column, row)
+        for row in range(canvas.height)
+        for column in range(canvas.width)
+        if canvas.at(column, row)[1] == style and canvas.at(column, row)[0] != " "
+    }
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("flows", [1, 2, 7, 21])
+def test_a_faster_flow_has_a_higher_bar(size: tuple[int, int], flows: int) -> None:
+    canvas = StageCanvas(*size)
+    draw_flows(canvas, experiment(flows))
+    bars = [
+        len({row for _, row in _cells(canvas, flow_style(number)) if row > 8}) for number in range(len(RATES))
+    ]
+    assert bars == sorted(bars)
+    assert 0 < bars[0] < bars[-1]
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_shares_are_at_least_three_cells_high(size: tuple[int, int]) -> None:
+    text = await shown(RoomFlowsView(experiment(10)), size)
+    for share in ("10 %", "15 %", "75 %"):
+        drawn = [large_text.draw(share, large) for large in (5, 3)]
+        assert any(all(row.rstrip() in text for row in rows) for rows in drawn)
+    assert "equal share" in text
+    assert "Jain's index 0.50" in text
+
+
+async def test_before_the_run_nothing_is_measured() -> None:
+    text = await shown(RoomFlowsView(experiment(10, state="ready")), (120, 36))
+    assert "%" not in text
+    assert "Jain" not in text
+
+
+async def test_sharing_is_said() -> None:
+    assert "60 students share 30 flows" in await shown(RoomFlowsView(experiment(10, voters=2)), (120, 36))
+    assert "share 30" not in await shown(RoomFlowsView(experiment(10)), (120, 36))
+
+
+@pytest.mark.parametrize("size", [(10, 3), (20, 8), (40, 12)])
+async def test_many_algorithms_and_little_space_do_no_harm(size: tuple[int, int]) -> None:
+    view = experiment(8, algorithms=("reno", "cubic", "bbr", "htcp", "vegas", "westwood", "illinois", "yeah"))
+    await shown(RoomFlowsView(view), size)
