@@ -34,8 +34,8 @@ async def _prepare(check: LectureCheck, backend: str, clock: str) -> TutorError 
     try:
         with Bar("runs", len(check.experiments)) as bar:
             async with aclosing(check.prepare(backend, clock)) as made:
-                async for name in made:
-                    bar.advance(name)
+                async for name, is_new in made:
+                    bar.advance(name, is_timed=is_new)
     except asyncio.CancelledError:
         return LabError("stopped")
     except TutorError as error:

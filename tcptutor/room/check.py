@@ -11,15 +11,11 @@ import time
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 
-import msgspec
-
 from tcptutor.backends.guest import sizes
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.backends.lab import Lab
-from tcptutor.backends.selection import choose
 from tcptutor.base import places
 from tcptutor.base.errors import LabUnavailable, TutorError
-from tcptutor.course.experiments import Catalogue
 from tcptutor.course.outline import Course
 from tcptutor.fleet import pool
 from tcptutor.fleet.pool import Place
@@ -27,8 +23,8 @@ from tcptutor.install.doctor import check_terminal
 from tcptutor.install.findings import Finding, Status, fail, ok, warn
 from tcptutor.room.deck import step_of
 from tcptutor.room.prepared import PreparedRuns
-from tcptutor.room.slide_runs import slide_run
-from tcptutor.room.slides import Ask, FlowsShown, Lecture, OwnText, RunShown, Slide
+from tcptutor.room.slide_runs import lecture_runs
+from tcptutor.room.slides import Ask, FlowsShown, Lecture, OwnText, Slide
 from tcptutor.run import Run, lab_parts
 from tcptutor.spec import Experiment
 
@@ -64,8 +60,11 @@ class LectureCheck:
         """Experiments by slide, from 0."""
         self._gone: set[int] = set()
         """Slides with a run that the course no longer has."""
-        for number, slide in enumerate(lecture.slides):
-            self._add(number, slide)
+        for number, experiment in lecture_runs(course, lecture):
+            if experiment is None:
+                self._gone.add(number)
+            else:
+                self._runs.setdefault(number, []).append(experiment)
         all_runs = (each for of_slide in self._runs.values() for each in of_slide)
         self.experiments = [*{self._prepared.key(each): each for each in all_runs}.values()]
         self._problems: dict[str, str] = {}
@@ -73,26 +72,18 @@ class LectureCheck:
         self._seconds: dict[str, float] = {}
         """Times that live runs took, by key."""
         self._no_lab = ""
-        self._no_flows: dict[int, str] = {}
-        """Why the flows of a slide cannot run here, by slide."""
         self.made = 0
         """Runs that this check has made."""
 
-    def _add(self, number: int, slide: Slide) -> None:
-        for step in slide.steps:
-            if isinstance(step, RunShown):
-                run = slide_run(self._course, slide, step)
-                if run is None:
-                    self._gone.add(number)
-                else:
-                    self._runs.setdefault(number, []).append(run.experiment)
+    async def prepare(
+        self, backend: str = "auto", clock: str = "auto"
+    ) -> AsyncGenerator[tuple[str, bool], None]:
+        """Make the runs that are not kept, or were made by another lab.
 
-    async def prepare(self, backend: str = "auto", clock: str = "auto") -> AsyncGenerator[str, None]:
-        """Make the runs that are not kept, or were made by another lab, and yield the name of each.
+        Yields the name of each run, and whether it was made now.
 
         Closing the generator, or cancelling the task, ends every lab. Raises TutorError if a run cannot be written.
         """
-        await self._check_flows(backend, clock)
         if not self.experiments:
             return
         try:
@@ -103,11 +94,14 @@ class LectureCheck:
         if place.backend == "replay":
             return
         missing = await asyncio.to_thread(self._missing, place)
+        for each in self.experiments:
+            if each not in missing:
+                yield each.name, False
         labs = [Lab(place.backend, place.clock) for _ in range(min(place.at_once, len(missing)))]
         try:
             async with aclosing(self._made(labs, missing)) as made:
                 async for name in made:
-                    yield name
+                    yield name, True
         finally:
             await asyncio.gather(*(lab.close() for lab in labs))
         await asyncio.to_thread(self._prepared.prune)
@@ -134,17 +128,6 @@ class LectureCheck:
 
     def _missing(self, place: Place) -> list[Experiment]:
         return [each for each in self.experiments if not _is_of(self._prepared.kept(each), place)]
-
-    async def _check_flows(self, backend: str, clock: str) -> None:
-        for number, slide in enumerate(self._lecture.slides):
-            for step in slide.steps:
-                if isinstance(step, FlowsShown):
-                    try:
-                        experiment = Catalogue(self._course.root or places.lessons()).build(step.experiment)
-                        hosts = msgspec.structs.replace(experiment.hosts, algorithms=step.algorithms)
-                        await choose(msgspec.structs.replace(experiment, hosts=hosts), backend, clock)
-                    except TutorError as error:
-                        self._no_flows[number] = str(error)
 
     # Findings
 
@@ -178,17 +161,14 @@ class LectureCheck:
 
     def _slides(self) -> Iterator[Finding]:
         for number, slide in enumerate(self._lecture.slides):
-            found = [*self._slide_problems(number, slide)] or [*self._slide_is_ready(number, slide)]
+            found = [*self._slide_problems(number, slide)] or [*self._ready_runs(number)]
             for status, text in found:
                 yield Finding(f"slide {number + 1}", status, f"{slide.headline}: {text}")
 
-    def _slide_is_ready(self, number: int, slide: Slide) -> Iterator[tuple[Status, str]]:
-        runs = self._runs.get(number, ())
-        if runs:
+    def _ready_runs(self, number: int) -> Iterator[tuple[Status, str]]:
+        if runs := self._runs.get(number, ()):
             made_here = all(self._prepared.kept(each) for each in runs)
             yield "ok", f"{_count(len(runs), 'run')} {'prepared' if made_here else 'recorded elsewhere'}"
-        if any(isinstance(step, FlowsShown) for step in slide.steps):
-            yield "ok", "the students' flows can run here"
 
     def _slide_problems(self, number: int, slide: Slide) -> Iterator[tuple[Status, str]]:
         if slide.page and step_of(self._course, slide) is None:
@@ -197,10 +177,8 @@ class LectureCheck:
             yield "fail", "the page no longer has this run"
         for experiment in self._runs.get(number, ()):
             yield from self._run_problems(experiment)
-        if number in self._no_flows:
-            yield "fail", f"the students' flows cannot run: {self._no_flows[number]}"
-        elif not self._has_votes and any(isinstance(step, FlowsShown) for step in slide.steps):
-            yield "fail", "students choose the flows with their votes, which are off"
+        if not self._has_votes and any(isinstance(step, FlowsShown) for step in slide.steps):
+            yield "warn", "students pick their flow by a vote, and votes are off"
         lines = sum(_text_lines(step.markdown) for step in slide.steps if isinstance(step, OwnText))
         if lines > (room := _terminal_size()[1] - _HEADLINE_LINES):
             yield "warn", f"its text has {lines} lines, and there is room for {room}: split it"

@@ -52,6 +52,7 @@ from tcptutor.room.deck import (
     slide_of,
 )
 from tcptutor.room.page_steps import default_steps
+from tcptutor.room.slide_runs import flows_run
 from tcptutor.room.slides import AnyStep, FlowsShown, Lecture, Line, OwnText, Slide
 from tcptutor.spec import ALGORITHMS
 
@@ -216,17 +217,16 @@ class _Reader:
     def _flows(self, table: SlideTable) -> FlowsShown:
         with self._at("flows"):
             name = self._catalogue.full_name(table.flows)
-            if not self._catalogue.build(name).path.rate:
-                raise UsageError(
-                    f"{name} has no bottleneck to share: name an experiment whose path has a rate"
-                )
         with self._at("algorithms"):
             for algorithm in table.algorithms:
                 if algorithm not in ALGORITHMS:
                     raise UsageError(unknown("algorithm", algorithm, ALGORITHMS))
-        if not table.algorithms:
-            return FlowsShown(experiment=name)
-        return FlowsShown(experiment=name, algorithms=tuple(dict.fromkeys(table.algorithms)))
+        shown = FlowsShown(experiment=name)
+        if table.algorithms:
+            shown = FlowsShown(experiment=name, algorithms=tuple(dict.fromkeys(table.algorithms)))
+        with self._at("flows"):
+            flows_run(self._catalogue, shown)
+        return shown
 
     @contextmanager
     def _at(self, key: str) -> Iterator[None]:

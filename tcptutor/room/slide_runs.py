@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from tcptutor.base import places
+from tcptutor.base.errors import UsageError
+from tcptutor.course.experiments import Catalogue
 from tcptutor.course.outline import Course
 from tcptutor.room.deck import step_of
-from tcptutor.room.slides import SOLVED, Lecture, RunShown, Slide
+from tcptutor.room.flows import plan_flows
+from tcptutor.room.slides import SOLVED, FlowsShown, Lecture, RunShown, Slide
 from tcptutor.spec import Experiment
 
 
@@ -46,9 +50,29 @@ def slide_run(course: Course, slide: Slide, shown: RunShown) -> SlideRun | None:
     return None
 
 
-def lecture_runs(course: Course, lecture: Lecture) -> Iterator[tuple[int, SlideRun]]:
-    """Yield the number of the slide, from 0, and the experiment of each run of a lecture, in order."""
+def flows_run(catalogue: Catalogue, shown: FlowsShown) -> Experiment:
+    """Return the experiment of the students' flows if nobody has picked an algorithm.
+
+    Raises:
+        UsageError: The course has no such experiment, or its path cannot be shared.
+    """
+    base = catalogue.build(shown.experiment)
+    return plan_flows(base, shown.algorithms, {}, base.seed).experiment
+
+
+def lecture_runs(course: Course, lecture: Lecture) -> Iterator[tuple[int, Experiment | None]]:
+    """Yield the experiment of each run of a lecture with the number of its slide, from 0.
+
+    It is None if the course no longer has it.
+    """
+    catalogue = Catalogue(course.root or places.lessons())
     for number, slide in enumerate(lecture.slides):
-        for each in slide.steps:
-            if isinstance(each, RunShown) and (run := slide_run(course, slide, each)):
-                yield number, run
+        for step in slide.steps:
+            if isinstance(step, RunShown):
+                run = slide_run(course, slide, step)
+                yield number, run.experiment if run is not None else None
+            elif isinstance(step, FlowsShown):
+                try:
+                    yield number, flows_run(catalogue, step)
+                except UsageError:
+                    yield number, None

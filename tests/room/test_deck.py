@@ -108,7 +108,7 @@ def test_sweep_runs_at_the_predicted_value(course: Course) -> None:
     runs = [run for number, run in lecture_runs(course, lecture) if number == place.slide]
     page = step_of(course, lecture.slides[place.slide])
     assert page is not None and page.sweep is not None
-    assert [run.experiment for run in runs] == [page.sweep.experiments[page.sweep.values.index("4 BDP")]]
+    assert runs == [page.sweep.experiments[page.sweep.values.index("4 BDP")]]
 
 
 def test_digest_is_equal_for_equal_lectures_and_differs_with_a_page(course: Course) -> None:
