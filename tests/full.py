@@ -176,6 +176,9 @@ FULL_ONLY = {
     "tests/backends/test_traps.py::test_only_the_fix_of_a_fault_ticks_the_goals": FullOnly(
         "finds and fixes a fault by hand on the real clock, ten seconds and more each"
     ),
+    "tests/cli/test_new_course.py::test_the_claims_of_the_example_hold": FullOnly(
+        "24 runs, half a minute; a plain run lints its texts"
+    ),
     "tests/cli/test_grading.py::test_runs_are_made_again_and_compared": FullOnly(
         "ten seconds; tests/grading/test_rerun.py makes a run again in a plain run"
     ),

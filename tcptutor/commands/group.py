@@ -219,6 +219,16 @@ def list_(**given: Any) -> None:
     end(list_course, **given)
 
 
+@main.command("new-course")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--title", metavar="TITLE", help="Title of the course. Default: the folder's name.")
+def new_course(**given: Any) -> None:
+    """Begin a course of your own in FOLDER: a module with a commented example of every kind of page and figure."""
+    from tcptutor.commands.course import begin_course  # noqa: PLC0415
+
+    end(begin_course, **given)
+
+
 @main.group("course", cls=CommandGroup)
 def course() -> None:
     """Pack a course of your own, so that students can open it with --course."""

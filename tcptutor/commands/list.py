@@ -46,6 +46,18 @@ def list_course(name: str | None, as_json: bool) -> int:
     return 1 if problems else 0
 
 
+def _examples(catalog: course.Course) -> str:
+    of_a_parameter = "the values of a parameter with `list loss`"
+    module = next((each for each in catalog.modules if each.experiments), None)
+    if module is None:
+        return of_a_parameter
+    name = next(iter(module.experiments))
+    return (
+        f"the pages of a module with `list {module.id}`, the settings of an experiment with"
+        f" `list {short_name(name)}` (in full {name}), {of_a_parameter}"
+    )
+
+
 def _overview(catalog: course.Course) -> list[str]:
     """Format a line per experiment; settings and pages are shown by name."""
     lines = []
@@ -60,12 +72,7 @@ def _overview(catalog: course.Course) -> list[str]:
         toned("Parameters, for --set", "title"),
         *_folded(", ".join(spec.PARAMETERS), 3),
         "",
-        *_folded(
-            "`tcptutor list NAME` describes one of them: the pages of a module with `list parallel-streams`,"
-            " the settings of an experiment with `list random-loss` (in full parallel-streams/random-loss),"
-            " the values of a parameter with `list loss`",
-            0,
-        ),
+        *_folded(f"`tcptutor list NAME` describes one of them: {_examples(catalog)}", 0),
     ]
 
 

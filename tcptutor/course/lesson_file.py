@@ -6,6 +6,7 @@ cheap to read and safe to show.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterator
@@ -74,6 +75,13 @@ def numbered(name: str) -> tuple[int, str] | None:
     """Return `(3, "parallel-streams")` for "03-parallel-streams"; None for other names."""
     match = _ENTRY.fullmatch(name)
     return (int(match[1]), match[2]) if match else None
+
+
+def toml_value(value: object) -> str:
+    """Return a value on one line; a string of TOML has the escapes of JSON, and allows no DEL."""
+    if isinstance(value, float):
+        return f"{value:.15g}"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def is_slug(name: str) -> bool:

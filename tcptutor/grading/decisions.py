@@ -21,7 +21,6 @@ same_as    the id under which the hand-ins of `student` count
 
 from __future__ import annotations
 
-import json
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
@@ -31,7 +30,7 @@ from typing import Literal
 
 import msgspec
 
-from tcptutor.course.lesson_file import LessonFile
+from tcptutor.course.lesson_file import LessonFile, toml_value
 from tcptutor.course.marks import MarkScheme
 from tcptutor.course.page_record import moment
 
@@ -203,7 +202,7 @@ def fold_id(id: str) -> str:
 def decision_table(decision: Decision) -> str:
     """Return the lines of a decision for its file."""
     fields = {key: value for key in Decision.__struct_fields__ if _is_given(value := getattr(decision, key))}
-    return "\n".join(["[[decision]]", *(f"{key} = {_toml(value)}" for key, value in fields.items()), ""])
+    return "\n".join(["[[decision]]", *(f"{key} = {toml_value(value)}" for key, value in fields.items()), ""])
 
 
 def extended_scheme(scheme: MarkScheme, decisions: Sequence[Decision], module: str, page: str) -> MarkScheme:
@@ -221,10 +220,3 @@ def extended_scheme(scheme: MarkScheme, decisions: Sequence[Decision], module: s
 
 def _is_given(value: object) -> bool:
     return value is not None and value is not False and value != ""
-
-
-def _toml(value: object) -> str:
-    """Return a value on one line; a string of TOML has the escapes of JSON, and allows no DEL."""
-    if isinstance(value, float):
-        return f"{value:.15g}"
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
