@@ -205,12 +205,12 @@ class Page:
         return done["result"].get("value")
 
     async def wait_for(self, condition: str, timeout: float = 10) -> Any:
-        """Wait until a JavaScript expression is true, also across page loads, and return its value."""
+        """Wait until a JavaScript expression is true or an element, also across page loads, and return its value."""
         deadline = Deadline(timeout)
         while True:
             # While a page is replaced by the next one there is nothing to evaluate in.
             with contextlib.suppress(BrowserError):
-                if value := await self.eval(condition):
+                if (value := await self.eval(condition)) or value == {}:
                     return value
             if not deadline.left:
                 raise BrowserError(

@@ -1,0 +1,85 @@
+"""Addresses at which a lecture's page listens and is reached, and the codes of lectures."""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+import socket
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from tcptutor.base.errors import UsageError, quoted
+
+DEFAULT_PORT = 8077
+"""Port of the page unless `--listen` names another; `tcptutor join CODE` looks there."""
+CODE_LENGTH = 6
+_ALPHABET = "CDFGHJKMNPQRTWXY34679"
+"""Characters of codes: none is mistaken for another one, and no vowels that make words."""
+
+
+class ListenAddress(NamedTuple):
+    """Address and port to listen at."""
+
+    host: str = "127.0.0.1"
+    port: int = DEFAULT_PORT
+    """0 for any free port."""
+
+    def __str__(self) -> str:
+        return f"{bracketed(self.host)}:{self.port}"
+
+
+def parse_listen(text: str) -> ListenAddress:
+    """Return the address in "ADDRESS:PORT", such as "0.0.0.0:8077" or "[::]:8077". Raises UsageError."""
+    host, _, port = text.rpartition(":")
+    try:
+        number = int(port) if port.isascii() and port.isdecimal() else -1
+        address = ipaddress.ip_address(host.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        number = -1
+    if not 0 <= number <= 65535:
+        raise UsageError(
+            f"{quoted(text)} is not an address with a port: write it like 0.0.0.0:{DEFAULT_PORT}"
+        )
+    return ListenAddress(str(address), number)
+
+
+def parse_public_url(text: str) -> str:
+    """Return the URL behind which a reverse proxy serves the page, without a slash at the end. Raises UsageError."""
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/") or parts.query:
+        raise UsageError(f"{quoted(text)} is not the URL of a site: write it like https://vote.example.org")
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def reachable_host(host: str) -> str:
+    """Return the address at which others reach a server that listens at `host`: for all addresses, the main one."""
+    address = ipaddress.ip_address(host)
+    if not address.is_unspecified:
+        return host
+    for family, far in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
+        if address.version == 4 and family is not socket.AF_INET:
+            continue
+        try:
+            # The route decides; nothing is sent.
+            with socket.socket(family, socket.SOCK_DGRAM) as probe:
+                probe.connect((far, 9))
+                return str(probe.getsockname()[0])
+        except OSError:
+            continue
+    return "127.0.0.1" if address.version == 4 else "::1"
+
+
+def bracketed(host: str) -> str:
+    """Return a host as it is written before a port: an IPv6 address in brackets."""
+    return f"[{host}]" if ":" in host else host
+
+
+def new_code() -> str:
+    """Return a code that nobody can guess, to read from a screen and type."""
+    return "".join(secrets.choice(_ALPHABET) for _ in range(CODE_LENGTH))
+
+
+def typed_code(text: str) -> str:
+    """Return a code as typed, in capitals and without blanks and hyphens; empty if it cannot be one."""
+    code = "".join(text.split()).replace("-", "").upper()
+    return code if len(code) == CODE_LENGTH and set(code) <= set(_ALPHABET) else ""

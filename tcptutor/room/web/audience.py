@@ -1,0 +1,221 @@
+"""The web server of a lecture: its address and code, which a restarted lecture process keeps, and its connections."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import resource
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from tcptutor.base import files, places
+from tcptutor.base.errors import MissingTool, TutorError, refused
+from tcptutor.room.talk import AudienceView
+from tcptutor.room.votes import Votes
+from tcptutor.room.web.addresses import (
+    ListenAddress,
+    bracketed,
+    new_code,
+    parse_listen,
+    parse_public_url,
+    reachable_host,
+)
+
+if TYPE_CHECKING:
+    from aiohttp.web import AppRunner, RequestHandler
+
+    from tcptutor.room.web.routes import VoteRoutes
+
+_MOST_CONNECTIONS = 4000
+_FILES = 1000
+"""Open files of the lecture process beyond the connections."""
+_SILENT_S = 15.0
+"""Longest time until the first request of a connection."""
+_KIND = files.small_kind("address of a lecture's page")
+
+
+class KeptAddress(msgspec.Struct, frozen=True):
+    """Code and port of a lecture's page: on the students' phones, so a resumed lecture has the same."""
+
+    code: str
+    port: int
+
+
+class AudienceServer:
+    """Serves the page on which students vote."""
+
+    def __init__(
+        self,
+        votes: Votes,
+        folder: Path,
+        *,
+        title: str = "",
+        listen: str = str(ListenAddress()),
+        public_url: str = "",
+        with_names: bool = False,
+    ) -> None:
+        """Prepare a server for `votes`.
+
+        Args:
+            votes: Votes of the lecture.
+            folder: Folder of the lecture, where code and port are kept.
+            title: Title of the lecture, shown on the page.
+            listen: Address and port; port 0 takes a free one.
+            public_url: URL of the page behind a reverse proxy; empty without one.
+            with_names: Ask students for their names.
+
+        Raises:
+            UsageError: It is not an address, or not a URL.
+        """
+        self._votes, self._path = votes, folder / "audience.json"
+        self._title, self._with_names = title, with_names
+        self._listen = parse_listen(listen)
+        self._public_url = parse_public_url(public_url) if public_url else ""
+        kept = self._kept()
+        self.code = kept.code if kept else new_code()
+        """Code of the lecture."""
+        self._port = self._listen.port or (kept.port if kept else 0)
+        self._runner: AppRunner | None = None
+        self._routes: VoteRoutes | None = None
+        self._version = votes.version
+        self._silent: dict[RequestHandler, float] = {}
+        """Connections without a request so far, and when they were opened."""
+
+    async def start(self) -> None:
+        """Listen, and serve until `close`.
+
+        Raises:
+            MissingTool: aiohttp is missing.
+            TutorError: The address cannot be used.
+        """
+        try:
+            from aiohttp.web import AppRunner  # noqa: PLC0415
+
+            from tcptutor.room.web.routes import VoteRoutes  # noqa: PLC0415
+        except ImportError:
+            raise MissingTool(f"votes need aiohttp: run {places.pip_install(*places.SERVE)}") from None
+        listening = self._bound()
+        self._port = listening.getsockname()[1]
+        self._keep()
+        _allow_connections()
+        self._routes = VoteRoutes(
+            self._votes,
+            self.code,
+            title=self._title,
+            public_url=self._public_url,
+            with_names=self._with_names,
+            on_request=lambda connection: self._silent.pop(connection, None),
+        )
+        self._runner = AppRunner(
+            self._routes.app(),
+            access_log=None,
+            handler_cancellation=True,
+            keepalive_timeout=75,
+            max_line_size=2048,
+            max_field_size=4096,
+            shutdown_timeout=1,
+        )
+        await self._runner.setup()
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(self._connection, sock=listening, backlog=1024)
+        self._closing_silent = asyncio.create_task(self._close_silent())
+
+    async def close(self) -> None:
+        """Tell the students that the lecture has ended, and stop."""
+        if self._runner is None or self._routes is None:
+            return
+        self._routes.end()
+        self._closing_silent.cancel()
+        self._server.close()
+        await self._runner.cleanup()
+        self._runner = None
+
+    def wake(self) -> None:
+        """Send students what has changed: call it when votes change."""
+        if self._routes is not None and self._votes.version != self._version:
+            self._version = self._votes.version
+            self._routes.wake()
+
+    @property
+    def view(self) -> AudienceView:
+        """How to join, and how many have."""
+        return AudienceView(address=f"{self.url}/{self.code}", code=self.code, joined=self._votes.joined)
+
+    @property
+    def url(self) -> str:
+        """URL of the page, without a slash at the end."""
+        return self._public_url or f"http://{bracketed(reachable_host(self._listen.host))}:{self._port}"
+
+    def _kept(self) -> KeptAddress | None:
+        try:
+            with files.open_bounded(self._path, _KIND) as text:
+                return msgspec.json.decode(text, type=KeptAddress)
+        except (TutorError, msgspec.MsgspecError):
+            return None
+
+    def _keep(self) -> None:
+        with files.atomic(self._path, "choose another data folder", private=True) as part:
+            part.write_bytes(msgspec.json.encode(KeptAddress(self.code, self._port)))
+
+    def _bound(self) -> socket.socket:
+        """Return a socket bound to the address. Raises TutorError."""
+        is_ipv6 = ":" in self._listen.host
+        bound = socket.socket(socket.AF_INET6 if is_ipv6 else socket.AF_INET)
+        try:
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if is_ipv6:
+                bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, self._listen.host != "::")
+            try:
+                bound.bind((self._listen.host, self._port))
+            except OSError:
+                if self._listen.port:
+                    raise
+                bound.bind((self._listen.host, 0))  # another program has taken the port meanwhile
+            bound.setblocking(False)
+        except OSError as error:
+            bound.close()
+            reason = refused(error, "choose another address with --listen ADDRESS:PORT")
+            raise TutorError(f"cannot listen on {self._listen}: {reason}") from error
+        return bound
+
+    def _connection(self) -> asyncio.BaseProtocol:
+        assert self._runner is not None
+        server = self._runner.server
+        assert server is not None
+        if len(server.connections) >= _MOST_CONNECTIONS:
+            return _RefusedConnection()
+        connection = server()
+        self._silent[connection] = asyncio.get_running_loop().time()
+        return connection
+
+    async def _close_silent(self) -> None:
+        """Close connections that send nothing, or their first request too slowly."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(_SILENT_S / 3)
+            for connection, opened in list(self._silent.items()):
+                if loop.time() - opened > _SILENT_S:
+                    del self._silent[connection]
+                    connection.force_close()
+
+
+class _RefusedConnection(asyncio.Protocol):
+    """A connection beyond the most that the server serves."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        transport.abort()
+
+
+def _allow_connections() -> None:
+    """Raise this process's limit of open files as far as it may."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST_CONNECTIONS + _FILES
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -1,0 +1,96 @@
+"""Requests to the students' page: who sent them, what they carry, and why one is refused."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TypeVar
+from urllib.parse import parse_qsl, urlsplit
+
+import msgspec
+from aiohttp import web
+
+from tcptutor.room.web.limits import network_of
+
+COOKIE = "tcptutor_voter"
+MOST_BODY_BYTES = 4096
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "X-Robots-Tag": "noindex",
+}
+"""Headers of every answer that has no own."""
+_BODY_S = 10.0
+_LOOPBACK = ("127.0.0.1", "::1")
+_T = TypeVar("_T")
+
+
+class RequestRefused(Exception):
+    """A request that is refused with a status and a line."""
+
+    def __init__(self, status: int, line: str, wait_s: float = 0.0) -> None:
+        """Refuse with `line`; the sender may try again after `wait_s` seconds unless it is 0."""
+        super().__init__(line)
+        self.status, self.line, self.wait_s = status, line, wait_s
+
+
+def token_of(request: web.Request) -> str:
+    """Return the token that a request carries; empty without one."""
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    return token if scheme == "Bearer" else request.cookies.get(COOKIE, "")
+
+
+def wants_json(request: web.Request) -> bool:
+    """Return True if the client is a program."""
+    return "application/json" in request.headers.get("Accept", "")
+
+
+def wants_part(request: web.Request) -> bool:
+    """Return True if the page's script asks for the part of the page that changes."""
+    return "X-Part" in request.headers
+
+
+def address_of(request: web.Request, public_url: str) -> str:
+    """Return the network of a visitor, also behind a proxy on this machine, which adds the address at the end."""
+    peer = request.remote or ""
+    if public_url and peer in _LOOPBACK:
+        peer = request.headers.get("X-Forwarded-For", peer).rpartition(",")[2].strip()
+    return network_of(peer)
+
+
+def check_origin(request: web.Request, public_url: str) -> None:
+    """Refuse a request that a page of another site makes. Raises RequestRefused."""
+    origin = request.headers.get("Origin")
+    is_own = origin is None or origin == public_url or urlsplit(origin).netloc == request.host
+    if not is_own or request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
+        raise RequestRefused(403, "This request comes from another site.")
+
+
+async def read_body(request: web.Request, kind: type[_T]) -> _T:
+    """Return the body of a request, a form or JSON.
+
+    Raises:
+        RequestRefused: It is malformed, something else, or does not arrive.
+        HTTPRequestEntityTooLarge: It is too long.
+    """
+    try:
+        async with asyncio.timeout(_BODY_S):
+            data = await request.read()
+    except TimeoutError:
+        raise RequestRefused(408, "The request did not arrive.") from None
+    try:
+        match request.content_type:
+            case "application/json":
+                return msgspec.json.decode(data, type=kind)
+            case "application/x-www-form-urlencoded":
+                fields = parse_qsl(data.decode("ascii"), True, errors="strict", max_num_fields=8)
+                return msgspec.convert(dict(fields), type=kind)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        raise RequestRefused(400, "The request is malformed.") from None
+    raise RequestRefused(415, "The request is neither a form nor JSON.")
