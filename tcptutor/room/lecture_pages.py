@@ -1,21 +1,36 @@
-"""The course's pages behind a lecture's slides."""
+"""The course's pages behind a lecture's slides: their runs, their questions, and what models say about a prediction."""
 
 from __future__ import annotations
 
+import contextlib
 from functools import cached_property
 
+import msgspec
+
+from tcptutor.base.errors import UsageError
+from tcptutor.course import experiments
+from tcptutor.course.activities.predict import Predict
+from tcptutor.course.activity import MarkContext
+from tcptutor.course.measures import expected, measured
 from tcptutor.course.outline import Course, OpenedCourse
+from tcptutor.room.asked import AskedQuestion, ask
+from tcptutor.room.deck import step_of
+from tcptutor.room.flows import ask_algorithms
 from tcptutor.room.slide_runs import slide_run
-from tcptutor.room.slides import Lecture, RunShown
-from tcptutor.room.talk import Place
+from tcptutor.room.slides import Ask, FlowsShown, Lecture, RunShown
+from tcptutor.room.talk import MarkedValue, Place
+from tcptutor.run import Run
 from tcptutor.spec import Experiment
+
+_MOST_MODELS = 3
 
 
 class LecturePages:
     """Pages of the chosen course, read when a slide first needs them. Its methods block."""
 
-    def __init__(self, lecture: Lecture) -> None:
-        self._lecture = lecture
+    def __init__(self, lecture: Lecture, seed: str) -> None:
+        """Read the pages of `lecture`; `seed` makes the numbers of its questions."""
+        self._lecture, self._seed = lecture, seed
 
     @cached_property
     def _course(self) -> Course:
@@ -24,6 +39,59 @@ class LecturePages:
     def experiment(self, shown: Place) -> Experiment | None:
         """Return the experiment of a step; None if it has none, or the course has it no longer."""
         slide = self._lecture.slides[shown.slide]
-        step = slide.steps[shown.step]
-        run = slide_run(self._course, slide, step) if isinstance(step, RunShown) else None
-        return run.experiment if run is not None else None
+        match slide.steps[shown.step]:
+            case RunShown() as step:
+                run = slide_run(self._course, slide, step)
+                return run.experiment if run is not None else None
+            case FlowsShown(experiment=name):
+                with contextlib.suppress(UsageError):
+                    return experiments.build(name, {}, None)
+        return None
+
+    def ask(self, place: Place, run: Run | None) -> AskedQuestion:
+        """Return the question of a step for the room.
+
+        Args:
+            place: Slide and step of the question.
+            run: The latest run on the slide; questions about the run need it.
+
+        Raises:
+            UsageError: The room cannot vote on it, or it needs the run first.
+        """
+        slide = self._lecture.slides[place.slide]
+        match slide.steps[place.step]:
+            case FlowsShown() as shown:
+                return ask_algorithms(shown)
+            case Ask(activity=activity) if (page := step_of(self._course, slide)) is not None:
+                return ask(page, activity, module=slide.module, seed=self._seed, context=MarkContext(run=run))
+        raise UsageError("the course has this page no longer")
+
+    def compare(self, asked: AskedQuestion, run: Run) -> tuple[float | None, tuple[MarkedValue, ...]] | None:
+        """Return the measured value of a prediction and those of models; None if the run is not about it."""
+        slide = next(
+            (each for each in self._lecture.slides if (each.module, each.page) == asked.place[:2]), None
+        )
+        page = step_of(self._course, slide) if slide is not None else None
+        predict = next(iter(page.activities_of(Predict)), None) if page is not None else None
+        if page is None or predict is None or predict.id != asked.activity or predict.knee:
+            return None
+        about = page.predicted_experiment(predict)
+        if about is None or _settings(about) != _settings(run.experiment):
+            return None
+        return measured(predict.measure, run), tuple(_models(predict, run.experiment))
+
+
+def _settings(experiment: Experiment) -> Experiment:
+    return msgspec.structs.replace(experiment, seed=0, title="", sources=(), scale="bench")
+
+
+def _models(predict: Predict, experiment: Experiment) -> list[MarkedValue]:
+    if predict.measure == "throughput":
+        from tcptutor.analysis import expect  # noqa: PLC0415  # only once the room has predicted
+
+        return [
+            MarkedValue(each.label, each.throughput_bps, each.tolerance)
+            for each in expect(experiment).predictions[:_MOST_MODELS]
+        ]
+    value = expected(predict.measure, experiment)
+    return [] if value is None else [MarkedValue("model", value)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import secrets
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from pathlib import Path
@@ -47,8 +48,8 @@ class RunListener(Protocol):
     def run_began(self, play: Play) -> None:
         """Announce a run, before its first event."""
 
-    def run_took(self, play: Play, event: bytes) -> None:
-        """Announce an event."""
+    def run_took(self, play: Play, event: Event, text: bytes) -> None:
+        """Announce an event and its text."""
 
     def run_over(self, shown: Place, problem: str) -> None:
         """Announce the end of a run, which may have no first event; the problem is empty unless it failed."""
@@ -115,6 +116,15 @@ class LectureRuns:
         self._keep(play)
         return play
 
+    async def load(self, id_: str) -> Run | None:
+        """Return an earlier run from its file; None if it is lost."""
+        file = self._store.file(id_)
+        assert file is not None
+        try:
+            return await asyncio.to_thread(load, file)
+        except TutorError:
+            return None
+
     async def has_prepared(self, experiment: Experiment) -> bool:
         """Return whether there is a prepared run of the experiment."""
         return await asyncio.to_thread(self._prepared_runs.find, experiment) is not None
@@ -159,6 +169,8 @@ class LectureRuns:
         run = await asyncio.to_thread(self._prepared_runs.find, experiment)
         if run is None:
             raise LabUnavailable("there is no prepared run: `tcptutor present --check` makes it")
+        # Terminals tell runs apart by their ids, also when a run is played twice.
+        run = msgspec.structs.replace(run, id=f"{run.id}-{secrets.token_hex(3)}")
         await asyncio.to_thread(self._save_copy, run)
         beginning = msgspec.structs.replace(
             run, flows=[], udp=[], fidelity=Fidelity(), experiment_s=0.0, complete=False
@@ -170,7 +182,7 @@ class LectureRuns:
 
     def _save_copy(self, run: Run) -> None:
         file = self._store.file(run.id)
-        if file is not None and not file.exists():
+        if file is not None:
             save(run, file, private=True)
 
     def _begin(self, shown: Place, source: RunSource, run: Run) -> Play:
@@ -183,7 +195,7 @@ class LectureRuns:
         if not isinstance(event, CapturedPackets):
             text = protocol.line(event)[:-1]
             play.events.append(text)
-            self._listener.run_took(play, text)
+            self._listener.run_took(play, event, text)
 
     def _keep(self, play: Play) -> None:
         self._plays.pop(play.id, None)

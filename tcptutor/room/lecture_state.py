@@ -10,8 +10,9 @@ from typing import TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from tcptutor.room.protocol import Black, FromTerminal, Go, Step
-from tcptutor.room.slides import FlowsShown, Lecture, RunShown, Slide
+from tcptutor.room.flows import FlowsPlan
+from tcptutor.room.protocol import Black, ClosePoll, Discuss, FromTerminal, Go, OpenPoll, Step
+from tcptutor.room.slides import AnyStep, Ask, FlowsShown, Lecture, RunShown, Slide
 from tcptutor.room.talk import Place, RunSource, RunState, TeacherView
 
 INTERRUPTED = "the lecture process ended during it"
@@ -55,10 +56,16 @@ class RunOver(msgspec.Struct, frozen=True, tag=True):
 
 
 class Polled(msgspec.Struct, frozen=True, tag=True):
-    """A command on the poll of an activity was carried out: open, close, discuss or reveal."""
+    """A command on a question was given; what it did is in the log of the votes."""
 
-    activity: str
-    action: str
+    command: OpenPoll | ClosePoll | Discuss
+
+
+class FlowsPlanned(msgspec.Struct, frozen=True, tag=True):
+    """The students' flows became an experiment."""
+
+    shown: Place
+    plan: FlowsPlan
 
 
 class Passed(msgspec.Struct, frozen=True, tag=True):
@@ -73,7 +80,9 @@ class Over(msgspec.Struct, frozen=True, tag=True):
     """The teacher ended the lecture."""
 
 
-Happening: TypeAlias = Moved | Blacked | RunAsked | RunBegan | RunOver | Polled | Passed | Resumed | Over
+Happening: TypeAlias = (
+    Moved | Blacked | RunAsked | RunBegan | RunOver | Polled | FlowsPlanned | Passed | Resumed | Over
+)
 
 
 class LectureRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,6 +111,8 @@ class LectureState(msgspec.Struct, frozen=True, kw_only=True):
     is_black: bool = False
     runs: dict[Place, ShownRun] = {}
     """Latest run by the place of the step that shows it."""
+    plans: dict[Place, FlowsPlan] = {}
+    """Latest plan of a room experiment by the place of its step."""
     slide_seconds: dict[int, float] = {}
     """Time on each slide, by slide."""
     elapsed_s: float = 0.0
@@ -128,6 +139,8 @@ def fold(state: LectureState, record: LectureRecord) -> LectureState:
         case Resumed():
             runs = {shown: _interrupted(run) for shown, run in state.runs.items()}
             state = replace(state, runs=runs)
+        case FlowsPlanned(shown=shown, plan=plan):
+            state = replace(state, plans={**state.plans, shown: plan})
         case Over():
             state = replace(state, is_over=True)
         case Polled() | Passed():
@@ -148,9 +161,12 @@ def last_step(slide: Slide) -> int:
 
 def shown_run(lecture: Lecture, place: Place) -> Place | None:
     """Return the place of the step whose run is on screen at `place`; None before the first run of the slide."""
-    steps = lecture.slides[place.slide].steps[: place.step + 1]
-    found = [number for number, step in enumerate(steps) if isinstance(step, RunShown | FlowsShown)]
-    return Place(place.slide, found[-1]) if found else None
+    return _latest(lecture, place, (RunShown, FlowsShown))
+
+
+def question_of(lecture: Lecture, place: Place) -> Place | None:
+    """Return the place of the question on screen at `place`; None before the first of the slide."""
+    return _latest(lecture, place, (Ask, FlowsShown))
 
 
 def moved(state: LectureState, lecture: Lecture, message: FromTerminal) -> Happening | None:
@@ -186,6 +202,12 @@ def teacher_view(state: LectureState, lecture: Lecture, now: float) -> TeacherVi
         slide_s=state.slide_seconds.get(state.place.slide, 0.0),
         planned_s=60 * sum(slide.minutes for slide in slides),
     )
+
+
+def _latest(lecture: Lecture, place: Place, kinds: tuple[type[AnyStep], ...]) -> Place | None:
+    steps = lecture.slides[place.slide].steps[: place.step + 1]
+    found = [number for number, step in enumerate(steps) if isinstance(step, kinds)]
+    return Place(place.slide, found[-1]) if found else None
 
 
 def _at(state: LectureState, now: float) -> LectureState:

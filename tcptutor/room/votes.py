@@ -259,6 +259,11 @@ class Votes:
             self._change(PollCancelled())
 
     @property
+    def asked(self) -> AskedQuestion | None:
+        """The current question; None without one."""
+        return self._record.current.asked if self._record.current else None
+
+    @property
     def view(self) -> PollView | None:
         """What the room may see of the question; None without one."""
         if self._view is None and self._record.current is not None:

@@ -74,6 +74,20 @@ async def test_a_run_grows_on_every_terminal_and_comes_whole_to_a_later_one(fold
             assert front.talk.run.source == "prepared"
 
 
+async def test_a_run_that_is_played_twice_has_each_sample_once(folder: Path) -> None:
+    async with terminal() as front:
+        front.send(Go(Place(1, 1)))
+        front.send(StartRun("prepared"))
+        talk = await front.until(lambda talk: talk.run.state == "ended", 60)
+        first, before = front.followed.run, talk.run.id
+        front.send(StartRun("prepared"))
+        await front.until(lambda talk: talk.run.state == "ended" and talk.run.id != before, 60)
+        second = front.followed.run
+        assert first is not None
+        assert second is not None
+        assert second.samples == first.samples
+
+
 async def test_a_slides_run_comes_back_with_its_slide(folder: Path) -> None:
     async with terminal() as front:
         front.send(Go(Place(1, 1)))

@@ -1,0 +1,313 @@
+"""Control of a lecture: carries out the commands of terminals, and knows what the room and the speaker see."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from tcptutor.backends.lab import Lab
+from tcptutor.backends.replay import playback
+from tcptutor.base.errors import TutorError, UsageError
+from tcptutor.room.flows import FlowMeter, plan_flows
+from tcptutor.room.lecture_pages import LecturePages
+from tcptutor.room.lecture_polls import LecturePolls, PollCommand
+from tcptutor.room.lecture_runs import LectureRuns, Play
+from tcptutor.room.lecture_state import (
+    FlowsPlanned,
+    Happening,
+    LectureRecord,
+    LectureState,
+    Over,
+    Passed,
+    Polled,
+    Resumed,
+    RunAsked,
+    RunBegan,
+    RunOver,
+    moved,
+    question_of,
+    run_of,
+    shown_run,
+    teacher_view,
+)
+from tcptutor.room.protocol import (
+    ClosePoll,
+    Discuss,
+    EndLecture,
+    FromTerminal,
+    OpenPoll,
+    StartRun,
+    StopRun,
+)
+from tcptutor.room.records import LectureLog, OpenedLecture
+from tcptutor.room.slides import FlowsShown
+from tcptutor.room.talk import Place, RunSource, RunView, Talk, TeacherView
+from tcptutor.run import Run
+from tcptutor.spec import Experiment
+from tcptutor.wire.protocol import Event
+
+
+class LectureListener(Protocol):
+    """Hears of every change of a lecture."""
+
+    def lecture_changed(self) -> None:
+        """Take the new `LectureControl.talk` and `LectureControl.teacher_view`."""
+
+    def run_changed(self) -> None:
+        """Take the run on screen, `LectureControl.play`, which is another one now."""
+
+    def run_grew(self, play: Play, event: bytes) -> None:
+        """Take an event of a run, on screen or not."""
+
+
+class LectureControl:
+    """The lecture in a folder, without its terminals."""
+
+    def __init__(self, folder: Path, opened: OpenedLecture, listener: LectureListener) -> None:
+        self.lecture, self._listener = opened.lecture, listener
+        self._log = LectureLog(folder, opened)
+        self._began = time.monotonic() - self.state.elapsed_s
+        self._pages = LecturePages(opened.lecture, folder.name)
+        self._runs = LectureRuns(folder, lambda: Lab(opened.backend, opened.clock), self)
+        self._polls = LecturePolls(folder, opened, listener.lecture_changed)
+        self._meter: FlowMeter | None = None
+        """Rates of the room experiment that was run or shown last."""
+        self._metered: Place | None = None
+        self._with_prepared = dict[Place, bool]()
+        self._remarks = list[str]()
+        self._tasks = set[asyncio.Task[None]]()
+
+    async def start(self) -> None:
+        """Resume a killed lecture, and open the page where students join."""
+        await asyncio.to_thread(self._runs.recover)
+        if self.state.elapsed_s:
+            self._append(Resumed())
+        if self._log.damaged:
+            self._remarks.append(f"{self._log.damaged} damaged records of the lecture are left out")
+        await self._polls.start()
+        self._enter_run()
+
+    async def close(self) -> None:
+        """Stop the run, the lab and the page of the students."""
+        for task in self._tasks:
+            task.cancel()
+        await self._runs.close()
+        await self._polls.close()
+
+    # State
+
+    @property
+    def state(self) -> LectureState:
+        """What the records say."""
+        return self._log.state
+
+    @property
+    def talk(self) -> Talk:
+        """What is on screen."""
+        state, shown = self.state, self._shown
+        run = run_of(state, shown)
+        return Talk(
+            place=state.place,
+            is_black=state.is_black,
+            run=RunView(
+                state=run.state,
+                source=run.source,
+                id=run.id,
+                problem=run.problem,
+                has_prepared=shown is not None and self._with_prepared.get(shown, False),
+            ),
+            poll=self._polls.view(self.lecture.slides[state.place.slide]),
+            audience=self._polls.audience,
+            flows=self._meter.view() if self._meter is not None and shown == self._metered else None,
+        )
+
+    @property
+    def teacher_view(self) -> TeacherView:
+        """What only the speaker sees."""
+        view = teacher_view(self.state, self.lecture, self._now)
+        remarks = tuple(self._remarks) + ((self._log.problem,) if self._log.problem else ())
+        return self._polls.speaker_view(msgspec.structs.replace(view, remarks=remarks))
+
+    async def play(self) -> Play | None:
+        """Return the run on screen; None before its first event."""
+        shown = self._shown
+        run = run_of(self.state, shown)
+        return await self._runs.play_of(shown, run.id, run.source) if shown is not None and run.id else None
+
+    def pass_time(self) -> None:
+        """Record that time has passed."""
+        self._append(Passed())
+
+    @property
+    def _shown(self) -> Place | None:
+        """Place of the step whose run is on screen."""
+        return shown_run(self.lecture, self.state.place)
+
+    @property
+    def _now(self) -> float:
+        return time.monotonic() - self._began
+
+    def _append(self, happening: Happening) -> None:
+        self._log.append(LectureRecord(at=self._now, happening=happening))
+
+    # Commands
+
+    def obey(self, message: FromTerminal) -> None:
+        """Carry out a command."""
+        self._remarks.clear()
+        match message:
+            case StartRun():
+                self._spawn(self._start_run(message))
+            case StopRun():
+                self._spawn(self._runs.stop())
+            case OpenPoll() | ClosePoll() | Discuss():
+                self._spawn(self._poll(message))
+            case EndLecture():
+                self._append(Over())
+            case _:
+                self._move(message)
+        self._listener.lecture_changed()
+
+    def _move(self, message: FromTerminal) -> None:
+        before = self._shown
+        if happening := moved(self.state, self.lecture, message):
+            self._append(happening)
+        if self._shown != before:
+            self._enter_run()
+
+    async def _start_run(self, asked: StartRun) -> None:
+        shown = self._shown
+        if shown is None or self._runs.shown == shown:
+            self.remark("there is no run on this slide yet" if shown is None else "the run is in progress")
+            return
+        try:
+            experiment = await self._experiment(shown, asked.source)
+        except TutorError as error:
+            self.remark(str(error))
+            return
+        await self._runs.stop()
+        if self._runs.shown is None:
+            self._append(RunAsked(shown, asked.source))
+            self._runs.start(shown, experiment, asked.source)
+            self._listener.lecture_changed()
+
+    async def _experiment(self, shown: Place, source: RunSource) -> Experiment:
+        """Return the experiment to run: each live run has a seed of its own. Raises UsageError."""
+        experiment = await asyncio.to_thread(self._pages.experiment, shown)
+        if experiment is None:
+            raise UsageError("the course has this run no longer")
+        step = self.lecture.slides[shown.slide].steps[shown.step]
+        if source == "live":
+            seed = experiment.seed + run_of(self.state, shown).live_runs
+            experiment = msgspec.structs.replace(experiment, seed=seed)
+        if not isinstance(step, FlowsShown):
+            return experiment
+        picks = self._polls.picks if source == "live" else {}
+        plan = plan_flows(experiment, step.algorithms, picks, experiment.seed)
+        self._append(FlowsPlanned(shown, plan))
+        self._show_flows(FlowMeter(plan), shown)
+        return plan.experiment
+
+    async def _poll(self, command: PollCommand) -> None:
+        place = question_of(self.lecture, self.state.place)
+        try:
+            asked = None
+            if isinstance(command, OpenPoll):
+                if place is None:
+                    raise UsageError("there is no question on this slide yet")
+                run = await self._run_on_slide()
+                asked = await asyncio.to_thread(self._pages.ask, place, run)
+            self._append(Polled(command))
+            self._polls.obey(command, asked)
+        except TutorError as error:
+            self.remark(str(error))
+        await self._compare()
+
+    async def _compare(self) -> None:
+        """Show the room what models and run say about its prediction, once the run has ended."""
+        asked = self._polls.asked
+        run = await self._run_on_slide() if asked is not None and asked.is_prediction else None
+        if asked is None or run is None or not run.complete:
+            return
+        compared = await asyncio.to_thread(self._pages.compare, asked, run)
+        if compared is not None and self._polls.asked == asked:
+            self._polls.compare(*compared)
+
+    async def _run_on_slide(self) -> Run | None:
+        """Return the latest ended run on the slide."""
+        slide = self.state.place.slide
+        ended = (run.id for at, run in self.state.runs.items() if at.slide == slide and run.state == "ended")
+        ids = [*ended]
+        return await self._runs.load(ids[-1]) if ids else None
+
+    # What runs report
+
+    def run_began(self, play: Play) -> None:
+        """Record the begin of a run."""
+        self._append(RunBegan(play.shown, play.id, play.source))
+        if play.shown == self._shown:
+            self._listener.run_changed()
+        self._listener.lecture_changed()
+
+    def run_took(self, play: Play, event: Event, text: bytes) -> None:
+        """Pass an event on."""
+        self._listener.run_grew(play, text)
+        if self._meter is not None and play.shown == self._metered:
+            self._meter.take(event)
+            self._listener.lecture_changed()
+
+    def run_over(self, shown: Place, problem: str) -> None:
+        """Record the end of a run."""
+        self._append(RunOver(shown, problem))
+        if shown == self._metered:
+            self._polls.show_flows(self._meter)
+        self._listener.lecture_changed()
+        self._spawn(self._compare())
+
+    def remark(self, text: str) -> None:
+        """Tell the speaker about a problem."""
+        self._remarks.append(text)
+        self._listener.lecture_changed()
+
+    # The run on screen
+
+    def _enter_run(self) -> None:
+        self._spawn(self._prepare_run())
+        self._listener.run_changed()
+
+    async def _prepare_run(self) -> None:
+        """Find out whether the run on screen is prepared, and warm the lab for it."""
+        shown = self._shown
+        experiment = await asyncio.to_thread(self._pages.experiment, shown) if shown is not None else None
+        if shown is None or experiment is None:
+            return
+        if shown in self.state.plans:
+            await self._resume_flows(shown)
+        self._runs.warm(experiment)
+        self._with_prepared[shown] = await self._runs.has_prepared(experiment)
+        self._listener.lecture_changed()
+
+    async def _resume_flows(self, shown: Place) -> None:
+        """Compute the rates of an earlier room experiment from its plan and run."""
+        run, meter = (
+            await self._runs.load(run_of(self.state, shown).id),
+            FlowMeter(self.state.plans[shown]),
+        )
+        if run is not None and self._shown == shown != self._metered:
+            for event in playback(run):
+                meter.take(event)
+            self._show_flows(meter, shown)
+
+    def _show_flows(self, meter: FlowMeter, shown: Place) -> None:
+        self._meter, self._metered = meter, shown
+        self._polls.show_flows(meter)
+
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

@@ -1,0 +1,120 @@
+"""Questions of a lecture: its votes, and the page where students join."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from tcptutor.base.errors import TutorError, UsageError
+from tcptutor.room.asked import AskedQuestion
+from tcptutor.room.flows import FLOWS, FlowMeter
+from tcptutor.room.protocol import ClosePoll, Discuss, OpenPoll
+from tcptutor.room.records import OpenedLecture
+from tcptutor.room.slides import Ask, FlowsShown, Slide
+from tcptutor.room.talk import AudienceView, MarkedValue, PollView, TeacherView
+from tcptutor.room.votes import Votes
+
+PollCommand = OpenPoll | ClosePoll | Discuss
+
+
+class LecturePolls:
+    """Votes and their server, if the lecture has them."""
+
+    def __init__(self, folder: Path, opened: OpenedLecture, on_change: Callable[[], None]) -> None:
+        self._folder, self._opened, self._on_change = folder, opened, on_change
+        self._votes: Votes | None = None
+        self._problem = "" if opened.has_votes else "this lecture has no votes"
+
+    async def start(self) -> None:
+        """Resume the votes and serve their page. Never raises: without them the lecture goes on."""
+        if not self._opened.has_votes:
+            return
+        try:
+            self._votes = Votes(self._folder, self._folder.name)
+        except TutorError as error:
+            self._problem = str(error)
+        if self._votes is not None:
+            self._votes.on_change = self._changed
+
+    async def close(self) -> None:
+        """Stop the server and close the file."""
+        if self._votes is not None:
+            self._votes.close_file()
+
+    def obey(self, command: PollCommand, asked: AskedQuestion | None) -> None:
+        """Carry out a command; `asked` is the question to open. Raises TutorError."""
+        votes = self._votes
+        if votes is None:
+            raise UsageError(self._problem)
+        match command:
+            case OpenPoll() if asked is not None:
+                votes.open(asked)
+            case ClosePoll(reveal=True):
+                votes.reveal()
+            case ClosePoll():
+                votes.close()
+            case Discuss():
+                votes.discuss()
+
+    @property
+    def asked(self) -> AskedQuestion | None:
+        """The question of the current poll."""
+        return self._votes.asked if self._votes is not None else None
+
+    def compare(self, measured: float | None, models: tuple[MarkedValue, ...]) -> None:
+        """Show the room what models and run say about its prediction."""
+        if self._votes is not None:
+            self._votes.compare(measured, models)
+
+    @property
+    def picks(self) -> dict[str, int]:
+        """The algorithm that each voter picked for the own flow."""
+        return self._votes.picks if self._votes is not None else {}
+
+    def show_flows(self, meter: FlowMeter | None) -> None:
+        """Show the voters their flows."""
+        if self._votes is not None:
+            self._votes.show_flows(meter)
+
+    def view(self, slide: Slide) -> PollView | None:
+        """Return the poll if its question is on the slide."""
+        asked = self.asked
+        if self._votes is None or asked is None or not _is_on(slide, asked):
+            return None
+        return self._votes.view
+
+    @property
+    def audience(self) -> AudienceView:
+        """How to join."""
+        joined = self._votes.joined if self._votes is not None else 0
+        return AudienceView(joined=joined, problem=self._problem)
+
+    def speaker_view(self, view: TeacherView) -> TeacherView:
+        """Add what only the speaker may know about the poll."""
+        if self._votes is None:
+            return view
+        return msgspec.structs.replace(
+            view,
+            right_share=self._votes.right_share,
+            suggestion=self._votes.suggestion,
+            remarks=(*view.remarks, *self._votes.remarks),
+        )
+
+    def report(self) -> tuple[str, str]:
+        """Return the results of all questions as text and as CSV; empty without questions."""
+        report = self._votes.report() if self._votes is not None else None
+        return (report.text(), report.csv()) if report is not None and report.questions else ("", "")
+
+    def _changed(self) -> None:
+        self._on_change()
+
+
+def _is_on(slide: Slide, asked: AskedQuestion) -> bool:
+    module, page, activity = asked.place
+    if activity == FLOWS:
+        return any(isinstance(step, FlowsShown) for step in slide.steps)
+    return (slide.module, slide.page) == (module, page) and any(
+        isinstance(step, Ask) and step.activity == activity for step in slide.steps
+    )
