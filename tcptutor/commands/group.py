@@ -128,6 +128,13 @@ def shell(**given: Any) -> None:
 @click.option(
     "--check", "check_first", is_flag=True, help="Prepare the runs, and list what will not work here."
 )
+@click.option(
+    "--write-lecture",
+    "write",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the lecture to a lecture.toml to edit.",
+)
 @click.option("--stop", is_flag=True, help="End the lecture from any terminal.")
 @click.option("--no-votes", is_flag=True, help="Do without the page where students join and vote.")
 @click.option(

@@ -10,13 +10,15 @@ import msgspec
 
 from tcptutor.base import places
 from tcptutor.base.errors import TutorError, UsageError
-from tcptutor.commands.output import print_lines, remark
+from tcptutor.base.files import atomic
+from tcptutor.commands.output import print_files, print_lines, remark
 from tcptutor.commands.present_check import check_lecture
+from tcptutor.commands.targets import check_regular
 from tcptutor.course.outline import OpenedCourse
 from tcptutor.room import launch, records
 from tcptutor.room.client import Connection, Interrupted
 from tcptutor.room.deck import default_lecture
-from tcptutor.room.lecture_file import read_lecture
+from tcptutor.room.lecture_file import read_lecture, write_lecture
 from tcptutor.room.protocol import Ended, EndLecture, Role, Shows, Welcome
 from tcptutor.room.records import OpenedLecture
 from tcptutor.room.slides import Lecture
@@ -33,6 +35,7 @@ class PresentRequest(msgspec.Struct, frozen=True, kw_only=True):
     notes: bool
     watch: bool
     check_first: bool
+    write: Path | None
     stop: bool
     no_votes: bool
     listen: str
@@ -49,6 +52,8 @@ def present(request: PresentRequest) -> int:
     """
     if request.stop:
         return _stop()
+    if request.write is not None:
+        return _write(request, request.write)
     if request.check_first:
         return check_lecture(
             OpenedCourse().course,
@@ -72,6 +77,19 @@ def present(request: PresentRequest) -> int:
             " `tcptutor present --stop`"
         )
     return _show("watch" if request.watch else "notes" if request.notes else "present")
+
+
+def _write(request: PresentRequest, target: Path) -> int:
+    if request.lecture is not None:
+        raise UsageError("--write-lecture writes the lecture of a module: omit --lecture")
+    check_regular(target)
+    if target.exists():
+        raise UsageError(f"{target} already exists: give another name")
+    text = write_lecture(OpenedCourse().course, request.target or "")
+    with atomic(target) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    print_files([target], as_json=False)
+    return 0
 
 
 def _unfinished() -> Path:

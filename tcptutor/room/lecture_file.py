@@ -53,7 +53,7 @@ from tcptutor.room.deck import (
 )
 from tcptutor.room.page_steps import default_steps
 from tcptutor.room.slide_runs import flows_run
-from tcptutor.room.slides import AnyStep, FlowsShown, Lecture, Line, OwnText, Slide
+from tcptutor.room.slides import AnyStep, FlowsShown, Lecture, OwnText, Slide
 from tcptutor.spec import ALGORITHMS
 
 MOST_SLIDES = 500
@@ -152,17 +152,26 @@ def write_lecture(course: Course, target: str = "") -> str:
     lecture, _ = default_lecture(course, target)
     lines = [f"title = {_toml(lecture.title)}", f"minutes = {sum(each.minutes for each in lecture.slides):g}"]
     for slide in lecture.slides:
-        lines += ["", "[[slide]]"]
-        if slide.page:
-            module = find_module(course, slide.module)
-            words = ",\n".join(f"    {_toml(each)}" for each in default_steps(find_step(module, slide.page)))
-            lines += [f"# {slide.headline}", f'page = "{slide.module}/{slide.page}"']
-            lines += [f"minutes = {slide.minutes:g}", f"steps = [\n{words},\n]"]
-        else:
-            text = "\n\n".join(each.text if isinstance(each, Line) else each.markdown for each in slide.steps)  # type: ignore[union-attr]
-            lines += [f"title = {_toml(slide.headline)}", f"minutes = {slide.minutes:g}"]
-            lines.append(f'text = """\n{text}\n"""')
+        lines += ["", "[[slide]]", *(_page_lines(course, slide) if slide.page else _own_lines(slide))]
     return "\n".join([*lines, ""])
+
+
+def _page_lines(course: Course, slide: Slide) -> Iterator[str]:
+    page = find_step(find_module(course, slide.module), slide.page)
+    yield f"# {slide.headline}"
+    yield f'page = "{slide.module}/{slide.page}"'
+    yield f"minutes = {slide.minutes:g}"
+    yield "steps = ["
+    yield from (f"    {_toml(words)}," for words in default_steps(page))
+    yield "]"
+
+
+def _own_lines(slide: Slide) -> Iterator[str]:
+    texts = [getattr(step, "text", "") or getattr(step, "markdown", "") for step in slide.steps]
+    yield f"title = {_toml(slide.headline)}"
+    yield f"minutes = {slide.minutes:g}"
+    text = "\n\n".join(texts)
+    yield f"text = {_toml(text)}" if "\\" in text or '"""' in text else f'text = """\n{text}\n"""'
 
 
 def _toml(text: str) -> str:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 
 import pytest
 
+from tcptutor.base import places
 from tcptutor.base.errors import ContentError
 from tcptutor.course import outline
 from tcptutor.course.outline import Course
 from tcptutor.room.deck import default_lecture, step_of
 from tcptutor.room.lecture_file import read_lecture, write_lecture
 from tcptutor.room.slides import Ask, FlowsShown, Lecture, OwnText, RunShown, Slide
+from tests import command
 
 
 @pytest.fixture(scope="module")
@@ -211,9 +215,31 @@ def test_file_that_cannot_be_read_is_one_line(
 
 
 def test_missing_file_folder_and_pipe_are_refused_at_once(tmp_path: Path, course: Course) -> None:
-    import os  # for the pipe alone
 
     os.mkfifo(tmp_path / "pipe")
     for name in ("missing.toml", ".", "pipe"):
         with pytest.raises(ContentError):
             read_lecture(tmp_path / name, course)
+
+
+def test_example_of_the_documentation_is_a_lecture(tmp_path: Path, course: Course) -> None:
+    page = (places.assets() / "documentation" / "lecture.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    lecture = read(tmp_path, example, course)
+    assert {type(step).__name__ for each in lecture.slides for step in each.steps} >= {
+        "OwnText",
+        "Ask",
+        "RunShown",
+        "FlowsShown",
+    }
+    assert len(page.splitlines()) <= 80
+
+
+def test_written_lecture_replaces_no_file(tmp_path: Path) -> None:
+    words = ("present", "pacing", "--write-lecture", tmp_path / "mine.toml")
+    assert command.here(*words).returncode == 0
+    written = (tmp_path / "mine.toml").read_bytes()
+    done = command.here(*words)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert (tmp_path / "mine.toml").read_bytes() == written
+    assert command.here("present", "--write-lecture", tmp_path, "--no-votes").returncode == 2
