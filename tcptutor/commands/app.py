@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
@@ -31,8 +30,7 @@ def open_alone() -> NoReturn:
 
 def open_app(module: str | None, backend: str, clock: str) -> int:
     """Run the app and return its exit code. Raises TutorError without a terminal."""
-    in_browser = "TEXTUAL_DRIVER" in os.environ
-    if not (in_browser or (sys.stdin.isatty() and sys.stdout.isatty())):
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise TutorError(
             "the app needs a terminal: open one, or use `tcptutor run` for an experiment without the app"
         )

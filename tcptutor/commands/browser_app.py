@@ -25,7 +25,7 @@ from tcptutor.ui.start import TEXTUAL_OPTIONS, run_app
 
 _OPTIONS = {
     **TEXTUAL_OPTIONS,
-    "TEXTUAL_DRIVER": "textual.drivers.web_driver:WebDriver",
+    "TEXTUAL_DRIVER": "tcptutor.ui.browser_driver:BrowserDriver",
     "TEXTUAL_COLOR_SYSTEM": "truecolor",
 }
 """Environment variables that Textual reads on import, unless the server sets them."""

@@ -498,3 +498,62 @@ def import_(**given: Any) -> None:
     from tcptutor.commands.convert import import_file  # noqa: PLC0415
 
     end(import_file, **given)
+
+
+@main.command()
+@click.option(
+    "--listen",
+    default="127.0.0.1:8787",
+    show_default=True,
+    metavar="ADDRESS:PORT",
+    help="Where to listen. Only programs on this machine reach the default address.",
+)
+@click.option(
+    "--public-url",
+    default="",
+    metavar="URL",
+    help="The URL of a proxy in front, such as https://lab.example.edu.",
+)
+@click.option(
+    "--students",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="A link and a journal for each student: a name on each line, or a roster (.csv).",
+)
+@click.option(
+    "--open-to",
+    type=click.IntRange(1, 500),
+    metavar="N",
+    help="A link and a journal for each of N students without names.",
+)
+@click.option(
+    "--new-link",
+    "new_links",
+    multiple=True,
+    metavar="NAME",
+    help="Print a new link for a student and exit; the server may be running. Can be repeated.",
+)
+@click.option(
+    "--sessions", type=click.IntRange(1, 500), default=30, show_default=True, help="Most students at a time."
+)
+@click.option(
+    "--keep",
+    default="10m",
+    show_default=True,
+    metavar="TIME",
+    help="How long an app lives on after its browser has gone.",
+)
+@click.option(
+    "--idle", default="1h", show_default=True, metavar="TIME", help="How long an app lives without a key."
+)
+@BACKEND
+@COURSE
+def serve(**given: Any) -> None:
+    """Serve the app to browsers: your own, or with --students or --open-to a class's.
+
+    Each link works once and logs its browser in for 30 days.
+    """
+    from tcptutor.commands.serve import ServeRequest  # noqa: PLC0415
+    from tcptutor.commands.serve import serve as serve_app  # noqa: PLC0415
+
+    end(serve_app, ServeRequest(**given))

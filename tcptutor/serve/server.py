@@ -1,0 +1,273 @@
+"""The web server: login, pages and websockets. It is built on textual-serve's sessions and terminal in the browser."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import textual_serve
+from aiohttp import WSMsgType, web
+from textual_serve.download_manager import Download
+
+from tcptutor.base import places
+from tcptutor.base.errors import TutorError
+from tcptutor.base.printable import escaped
+from tcptutor.serve.connections import Connections
+from tcptutor.serve.guard import Address, Budget, guard
+from tcptutor.serve.logins import LIFETIME_S, Logins
+from tcptutor.serve.session import Closing, Session, SessionFailed
+from tcptutor.serve.sessions import ServerFull, Sessions
+from tcptutor.serve.students import Student
+
+log = logging.getLogger("tcptutor.serve")
+
+_MOST_MESSAGE = 64 << 10
+"""Bytes of a websocket message: a long paste."""
+_MOST_BODY, _BODY_S = 4 << 10, 10.0
+_HEARTBEAT_S = 15.0
+"""Seconds between two pings; half as long for the answer, then the connection is taken for dead."""
+_SMALLEST, _LARGEST = (20, 8), (500, 200)
+"""Sizes of the terminal, columns and rows."""
+_MESSAGES_PER_S, _MESSAGES_AT_ONCE = 200.0, 800.0
+_BYTES_PER_S, _BYTES_AT_ONCE = 64e3, 512e3
+_CONNECTS_PER_S, _CONNECTS_AT_ONCE = 1.0, 20.0
+_LOGINS_PER_S, _LOGINS_AT_ONCE = 20.0, 400.0
+_SCRIPT, _STYLE, _FONT = "text/javascript", "text/css", "font/ttf"
+
+
+class BadMessage(Exception):
+    """A websocket message that the page does not send."""
+
+
+class CourseServer:
+    """The app for students in browsers."""
+
+    def __init__(
+        self, address: Address, students: Mapping[str, Student], logins: Logins, sessions: Sessions
+    ) -> None:
+        self._address, self._students, self._logins, self._sessions = address, students, logins, sessions
+        self._cookie = "__Host-tcptutor" if address.is_secure else f"tcptutor-{address.port}"
+        self._pages = {name: (places.assets() / "serve" / file).read_text() for name, file in _PAGES.items()}
+        self._statics = _static_files()
+        self._connects: dict[str, Budget] = {}
+        self._login_budget = Budget(_LOGINS_PER_S, _LOGINS_AT_ONCE)
+
+    @contextlib.asynccontextmanager
+    async def listen(self) -> AsyncIterator[int]:
+        """Serve during the block, which gets the port. Raises TutorError if the address cannot be used."""
+        app = web.Application(middlewares=[guard(self._address)], client_max_size=_MOST_BODY)
+        app.add_routes(
+            [
+                web.get("/", self._login_page),
+                web.get("/app", self._app_page),
+                web.get("/me", self._me),
+                web.post("/login", self._log_in),
+                web.post("/logout", self._log_out),
+                web.get("/ws", self._websocket),
+                web.get("/download/{key}", self._download),
+                web.get("/static/{name}", self._static),
+            ]
+        )
+        runner = web.AppRunner(app, access_log=None, **Connections.TIMEOUTS)
+        await runner.setup()
+        try:
+            assert runner.server is not None
+            connections = Connections(runner.server)
+            loop = asyncio.get_running_loop()
+            try:
+                server = await loop.create_server(connections, self._address.host, self._address.port)
+            except OSError as error:
+                reason = error.strerror or str(error)
+                where = f"{self._address.host}:{self._address.port}"
+                raise TutorError(f"cannot listen on {where}: {reason}: give another --listen") from error
+            self._sessions.watch()
+            async with server:
+                yield server.sockets[0].getsockname()[1]
+        finally:
+            await self._sessions.close()
+            await runner.cleanup()
+
+    async def _login_page(self, _request: web.Request) -> web.Response:
+        return self._page("login")
+
+    async def _app_page(self, request: web.Request) -> web.Response:
+        if self._student(request) is None:
+            raise web.HTTPSeeOther("./")
+        return self._page("app")
+
+    async def _me(self, request: web.Request) -> web.Response:
+        """Answer who is logged in."""
+        return web.json_response({"student": self._logged_in(request).name})
+
+    async def _log_in(self, request: web.Request) -> web.Response:
+        """Turn a one-time link into a login."""
+        if not self._login_budget.try_take():
+            raise web.HTTPTooManyRequests(text="too many logins at a time: try again in a minute\n")
+        async with asyncio.timeout(_BODY_S):
+            token = str((await request.post()).get("token", ""))
+        login = await asyncio.to_thread(self._logins.redeem, token)
+        if login is None or login[0] not in self._students:
+            raise web.HTTPUnauthorized(text="this link was used before, or is too old: ask for a new one\n")
+        student, cookie = login
+        answer = web.json_response({"student": student})
+        answer.set_cookie(
+            self._cookie, cookie, max_age=int(LIFETIME_S), path="/",
+            httponly=True, samesite="Strict", secure=self._address.is_secure,
+        )  # fmt: skip
+        log.info("%s: logged in", escaped(student))
+        return answer
+
+    async def _log_out(self, request: web.Request) -> web.Response:
+        """End the login, and the session with it."""
+        student = self._logged_in(request)
+        await asyncio.to_thread(self._logins.log_out, request.cookies.get(self._cookie, ""))
+        await self._sessions.end(student.name)
+        answer = web.Response(status=204)
+        answer.del_cookie(
+            self._cookie, path="/", httponly=True, samesite="Strict", secure=self._address.is_secure
+        )
+        return answer
+
+    async def _static(self, request: web.Request) -> web.StreamResponse:
+        """Send one of the known files: no path is resolved."""
+        known = self._statics.get(request.match_info["name"])
+        if known is None:
+            raise web.HTTPNotFound(text="no such file\n")
+        file, kind = known
+        return web.FileResponse(file, headers={"Content-Type": kind, "Cache-Control": "no-cache"})
+
+    async def _download(self, request: web.Request) -> web.StreamResponse:
+        """Send a file that the student's own app offers."""
+        student, key = self._logged_in(request), request.match_info["key"]
+        manager, session = self._sessions.downloads, self._sessions.find(student.name)
+        try:
+            offered: Download = await manager.get_download_metadata(key)
+        except KeyError:
+            raise web.HTTPNotFound(text="no such download\n") from None
+        if session is None or offered.app_service is not session:
+            raise web.HTTPNotFound(text="no such download\n")
+        answer = web.StreamResponse(
+            headers={
+                "Content-Type": "application/octet-stream",
+                "Content-Disposition": _attachment(offered.file_name),
+            }
+        )
+        await answer.prepare(request)
+        async for chunk in manager.download(key):
+            await answer.write(chunk)
+        await answer.write_eof()
+        return answer
+
+    async def _websocket(self, request: web.Request) -> web.StreamResponse:
+        """Show the student's app in the page that asks, until the page goes or another takes over."""
+        student = self._logged_in(request)
+        budget = self._connects.setdefault(student.name, Budget(_CONNECTS_PER_S, _CONNECTS_AT_ONCE))
+        if not budget.try_take():
+            raise web.HTTPTooManyRequests(text="too many connections: wait a few seconds\n")
+        size = _size(request.query.get("width"), request.query.get("height"))
+        websocket = web.WebSocketResponse(heartbeat=_HEARTBEAT_S, max_msg_size=_MOST_MESSAGE, timeout=2.0)
+        if not websocket.can_prepare(request).ok:
+            raise web.HTTPBadRequest(text="this is for websockets\n")
+        await websocket.prepare(request)
+        Connections.send_at_the_reader_s_pace(request.transport)
+        try:
+            session = await self._sessions.show(student, websocket, size)
+        except SessionFailed as error:
+            code = Closing.FULL if isinstance(error, ServerFull) else Closing.FAILED
+            reason = str(error) if isinstance(error, ServerFull) else "the app did not start"
+            await websocket.close(code=code, message=reason.encode())
+            return websocket
+        try:
+            await _converse(websocket, session)
+        except BadMessage as error:
+            log.warning("%s: closed: %s", escaped(student.name), error)
+            await session.leave(1008, str(error), websocket)
+        finally:
+            await session.leave(1001, "", websocket)
+        return websocket
+
+    def _student(self, request: web.Request) -> Student | None:
+        name = self._logins.student_of(request.cookies.get(self._cookie, ""))
+        return self._students.get(name) if name is not None else None
+
+    def _logged_in(self, request: web.Request) -> Student:
+        student = self._student(request)
+        if student is None:
+            raise web.HTTPUnauthorized(text="log in with the link that you were given\n")
+        return student
+
+    def _page(self, name: str) -> web.Response:
+        return web.Response(text=self._pages[name], content_type="text/html")
+
+
+async def _converse(websocket: web.WebSocketResponse, session: Session) -> None:
+    """Pass the page's messages to the session until the page goes. Raises BadMessage."""
+    messages, amount = Budget(_MESSAGES_PER_S, _MESSAGES_AT_ONCE), Budget(_BYTES_PER_S, _BYTES_AT_ONCE)
+    async for message in websocket:
+        if message.type is not WSMsgType.TEXT:
+            raise BadMessage("not a text message")
+        # A flood is read slowly: TCP makes its sender wait.
+        if wait := max(messages.take(), amount.take(len(message.data))):
+            await asyncio.sleep(wait)
+        await _take(message.data, websocket, session)
+
+
+async def _take(text: str, websocket: web.WebSocketResponse, session: Session) -> None:
+    try:
+        match json.loads(text):
+            case ["stdin", str(keys)]:
+                await session.send_bytes(keys.encode("utf-8", "replace"))
+            case ["resize", {"width": int(width), "height": int(height)}]:
+                await session.set_terminal_size(*_size(width, height))
+            case ["ping", str(sent)] if len(sent) < 40:
+                await websocket.send_json(["pong", sent])
+            case ["focus"]:
+                await session.focus()
+            case ["blur"]:
+                await session.blur()
+            case _:
+                raise BadMessage("an unknown message")
+    except (ValueError, RecursionError):
+        raise BadMessage("a malformed message") from None
+
+
+def _size(width: Any, height: Any) -> tuple[int, int]:
+    """Return a size in bounds; 80x24 for nonsense."""
+    try:
+        columns, rows = int(width), int(height)
+    except (TypeError, ValueError):
+        columns, rows = 80, 24
+    return (
+        min(max(columns, _SMALLEST[0]), _LARGEST[0]),
+        min(max(rows, _SMALLEST[1]), _LARGEST[1]),
+    )
+
+
+def _attachment(name: str) -> str:
+    plain = "".join(
+        letter if letter.isascii() and (letter.isalnum() or letter in "-_.") else "_" for letter in name
+    )
+    return f'attachment; filename="{plain or "file"}"'
+
+
+_PAGES = {"login": "login.html", "app": "app.html"}
+
+
+def _static_files() -> dict[str, tuple[Path, str]]:
+    """Return the files that pages load, by the name in their URL, with their types."""
+    own = places.assets() / "serve"
+    bundle = Path(textual_serve.__file__).parent / "static"
+    return {
+        "login.js": (own / "login.js", _SCRIPT),
+        "app.js": (own / "app.js", _SCRIPT),
+        "pages.css": (own / "pages.css", _STYLE),
+        "textual.js": (bundle / "js" / "textual.js", _SCRIPT),
+        "xterm.css": (bundle / "css" / "xterm.css", _STYLE),
+        "mono.ttf": (bundle / "fonts" / "RobotoMono-VariableFont_wght.ttf", _FONT),
+        "mono-italic.ttf": (bundle / "fonts" / "RobotoMono-Italic-VariableFont_wght.ttf", _FONT),
+    }
