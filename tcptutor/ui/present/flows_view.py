@@ -21,6 +21,8 @@ _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _DASH = "╌"
 _GAP = 3
 """Columns between the key figures of two algorithms."""
+_MOST_SHARES = 5
+"""Upper end of the axis in equal shares: the bars of the others stay visible below a few very fast flows."""
 _FEWEST_ROWS = 4
 """Rows below which no bars are drawn."""
 
@@ -54,9 +56,7 @@ def _draw_totals(canvas: StageCanvas, view: FlowsView) -> int:
     """Draw each algorithm's part of all payload, and return the row below."""
     everything = math.fsum(total.bps for total in view.totals)
     width = (canvas.width + _GAP) // max(1, len(view.totals)) - _GAP
-    figures = [
-        units.share(total.bps / everything) if everything else str(total.flows) for total in view.totals
-    ]
+    figures = [_percent(total.bps / everything) if everything else str(total.flows) for total in view.totals]
     size = _figure_size(canvas, width, figures)
     line = canvas.text_height(1)
     for number, (total, figure) in enumerate(zip(view.totals, figures, strict=True)):
@@ -67,6 +67,10 @@ def _draw_totals(canvas: StageCanvas, view: FlowsView) -> int:
         lines = (f"of the payload, {mean} a flow", "of the payload") if everything else ("flows",)
         canvas.write(left, line + size, _fitting(canvas, width, lines), MUTED)
     return 2 * line + size
+
+
+def _percent(share: float) -> str:
+    return "< 1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
 
 
 def _figure_size(canvas: StageCanvas, width: int, figures: Sequence[str]) -> Size:
@@ -85,16 +89,18 @@ def _names(total: AlgorithmTotal, view: FlowsView) -> Iterator[str]:
 def _draw_bars(canvas: StageCanvas, view: FlowsView, top: int, bottom: int) -> None:
     """Draw the bars on the rows from `top` to before `bottom`, which is the row of the axis."""
     rows, highest = bottom - top, max((bar.bps for bar in view.flows), default=0.0)
-    upper = _round_up(max(1.1 * highest, 1.2 * view.fair_bps))
+    upper = _round_up(max(1.2 * view.fair_bps, min(1.1 * highest, _MOST_SHARES * view.fair_bps)))
     gutter = _draw_axis(canvas, upper, top, bottom)
     fair = bottom - 1 - int(view.fair_bps / upper * rows)
     canvas.put(gutter, fair, _DASH * (canvas.width - gutter), STRONG)
     for column, width, bar, style in _columns(view.flows, gutter + 1, canvas.width - gutter - 1):
-        eighths = max(1, round(8 * rows * bar.bps / upper))
+        eighths = max(1, round(8 * rows * min(1.0, bar.bps / upper)))
         for row in range(math.ceil(eighths / 8)):
             canvas.put(column, bottom - 1 - row, _EIGHTHS[min(8, eighths - 8 * row)] * width, style)
         if eighths >= 8 * (bottom - fair):
             canvas.put(column, fair, _DASH * width, NOTCH_OF_FLOW[style])
+        if bar.bps > upper:
+            canvas.put_center(column, width, top, "▲", NOTCH_OF_FLOW[style])
     _name_line(canvas, "equal share", gutter, fair)
 
 
@@ -150,6 +156,8 @@ def _status(canvas: StageCanvas, view: FlowsView) -> str:
     students = sum(bar.voters for bar in view.flows)
     if students > len(view.flows):
         link = f"{students} students share {link}"
+    highest = max((bar.bps for bar in view.flows), default=0.0)
+    fastest = f"fastest {units.rate(highest, 2)}" if highest else ""
     fairness = f"Jain's index {view.jain_index:.2f}" if view.jain_index is not None else ""
     match view.state:
         case "ready":
@@ -158,7 +166,7 @@ def _status(canvas: StageCanvas, view: FlowsView) -> str:
             when = f"at {view.t:.0f} s of {view.seconds:g} s"
         case "ended":
             when = f"mean from {view.warmup:g} s to {view.seconds:g} s"
-    parts = [part for part in (link, when, fairness) if part]
+    parts = [part for part in (link, when, fairness, fastest) if part]
     shorter = (" · ".join(parts[:number]) for number in range(len(parts), 0, -1))
     return _fitting(canvas, canvas.width, shorter)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from tcptutor.room.talk import AlgorithmTotal, FlowBar, FlowsView
@@ -70,6 +71,16 @@ async def test_shares_are_at_least_three_cells_high(size: tuple[int, int]) -> No
         assert any(all(row.rstrip() in text for row in rows) for rows in drawn)
     assert "equal share" in text
     assert "Jain's index 0.50" in text
+
+
+def test_a_flow_beyond_the_axis_is_marked() -> None:
+    view = experiment(10)
+    fast = msgspec.structs.replace(view.flows[-1], bps=50e6)
+    canvas = StageCanvas(118, 28)
+    draw_flows(canvas, msgspec.structs.replace(view, flows=(*view.flows[:-1], fast)))
+    cells = [canvas.at(column, row)[0] for column in range(118) for row in range(28)]
+    assert cells.count("▲") == 1
+    assert "fastest 50 Mbit/s" in "".join(canvas.at(column, 27)[0] for column in range(118))
 
 
 async def test_before_the_run_nothing_is_measured() -> None:
