@@ -45,6 +45,8 @@ _MINUTES: dict[type[AnyStep], float] = {
 }
 """Planned time by kind of step; a question includes the discussion and the second vote."""
 _PREDICTION_MINUTES = 1.5
+_BY_HAND_MINUTES = 3.0
+"""Time to type a page's commands while the room watches."""
 
 
 def default_lecture(course: Course, target: str = "") -> tuple[Lecture, Place]:
@@ -119,14 +121,16 @@ def slide_of(module: Module, step: Step, words: Iterable[str]) -> Slide:
     Raises:
         UsageError: The page has no such step.
     """
-    steps = tuple(read_step(step, each) for each in words)
+    given = [*words]
+    steps = tuple(read_step(step, each) for each in given)
+    by_hand = _BY_HAND_MINUTES if "commands" in given else 0.0
     return Slide(
         headline=plain(step.title),
         module=module.id,
         page=step.id,
         steps=steps,
-        minutes=planned_minutes(steps),
-        notes=speakers_notes(step),
+        minutes=planned_minutes(steps) + by_hand,
+        notes=speakers_notes(module.id, step),
     )
 
 

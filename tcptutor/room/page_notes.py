@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from tcptutor.course.activities.challenge import ChallengeActivity
@@ -9,28 +10,49 @@ from tcptutor.course.activities.choice import ChoiceQuestion
 from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activities.predict import Predict, ShapePrediction
 from tcptutor.course.activity import Activity
+from tcptutor.course.measures import MEASURES, expected
 from tcptutor.course.page_references import without_links
 from tcptutor.course.step import Step
 
-
-def speakers_notes(step: Step) -> str:
-    """Return what the page says before its run, and what a page by hand has students do."""
-    parts = [without_links(step.prose)]
-    if step.shell is not None:
-        parts.append("By hand, in a terminal of the page:")
-        parts.append("\n".join(f"- {goal}" for goal in step.shell.listed))
-    return "\n\n".join(filter(None, parts))
+_GAPS = re.compile(r"\n{3,}")
 
 
-def run_notes(step: Step) -> str:
+def speakers_notes(module: str, page: Step) -> str:
+    """Return what the page says before its run, and what to show by hand."""
+    return "\n\n".join([_spoken(page.prose), *_by_hand(module, page)]).strip()
+
+
+def _by_hand(module: str, page: Step) -> Iterator[str]:
+    if page.shell is not None:
+        yield f"Show it by hand: `tcptutor shell {module}/{page.id}` in a terminal that the room sees."
+        yield "\n".join(f"- {goal}" for goal in page.shell.listed)
+        yield "\n\n".join(hint for hint in page.shell.hints)
+
+
+def run_notes(page: Step) -> str:
     """Return what the page says after its run."""
-    return without_links(step.after_run)
+    return _spoken(page.after_run)
 
 
-def prediction_notes(prediction: Predict) -> str:
-    """Return the way to a good prediction: the page's last hint but one, which is the method."""
+def prediction_notes(page: Step, prediction: Predict) -> str:
+    """Return what the models predict, and the page's way to a prediction: all hints but the first nudge."""
     hints = [hint for hint in prediction.hints if "{" not in hint]
-    return "\n\n".join(hints[1:] or hints)
+    return "\n\n".join([*_by_models(page, prediction), *(hints[1:] or hints)])
+
+
+def _by_models(page: Step, prediction: Predict) -> Iterator[str]:
+    experiment = page.predicted_experiment(prediction)
+    if experiment is None or prediction.knee:
+        return
+    measure = page.sweep.measure if page.sweep is not None else prediction.measure
+    value = expected(measure, experiment)
+    if value is not None:
+        yield f"**By the models:** {MEASURES[measure].written(value)}"
+
+
+def _spoken(markdown: str) -> str:
+    """Return a page's text without links and figures, and without the gaps that they leave."""
+    return _GAPS.sub("\n\n", without_links(markdown)).strip()
 
 
 def answer_notes(activity: Activity) -> str:

@@ -2,6 +2,7 @@
 
 opening           the first sentences of the page, or the table that it begins with
 figure ID         a figure
+commands          what a page by hand suggests to type
 ask ID            a question or the prediction, for the room
 run               the page's experiment; of a challenge, with nothing changed
 run SETTING       a sweep's point, such as `run 4 BDP`, or a challenge with its solution: `run solved`
@@ -89,6 +90,8 @@ def default_steps(page: Step, ask: tuple[str, ...] | None = None) -> Iterator[st
     if _opening(page) is not None and not is_check(page):
         yield "opening"
     yield from (f"figure {id_}" for id_ in placed(page.prose))
+    if page.shell is not None and page.shell.commands:
+        yield "commands"
     is_predicted = predicted is not None and (ask is None or predicted.id in ask)
     if is_predicted and predicted is not None:
         yield f"ask {predicted.id}"
@@ -143,7 +146,7 @@ def read_step(page: Step, words: str) -> AnyStep:
 def _ask(page: Step, name: str) -> Ask:
     activities = {each.id: each for each in votable(page)}
     activity = activities[_known("question for a room", name, activities)]
-    notes = prediction_notes(activity) if isinstance(activity, Predict) else answer_notes(activity)
+    notes = prediction_notes(page, activity) if isinstance(activity, Predict) else answer_notes(activity)
     return Ask(activity=name, notes=notes)
 
 
@@ -151,6 +154,9 @@ def _plain_step(page: Step, kind: str) -> AnyStep | None:
     match kind:
         case "opening":
             return _opening(page)
+        case "commands" if page.shell and page.shell.commands:
+            typed = "\n".join(f"{each.host}$ {each.run}" for each in page.shell.commands)
+            return OwnText(markdown=f"```\n{typed}\n```")
         case "verdict" if page.experiments or page.challenge:
             return VerdictShown(notes=run_notes(page))
         case "task" if page.challenge:

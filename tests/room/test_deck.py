@@ -12,7 +12,17 @@ from tcptutor.room.deck import default_lecture, step_of
 from tcptutor.room.excerpts import MOST_CHARACTERS, MOST_LINES, first_sentences, plain
 from tcptutor.room.page_steps import votable
 from tcptutor.room.slide_runs import lecture_runs, run_shown, slide_run
-from tcptutor.room.slides import SOLVED, Answer, Ask, FigureShown, Line, OwnText, RunShown, VerdictShown
+from tcptutor.room.slides import (
+    SOLVED,
+    Answer,
+    Ask,
+    FigureShown,
+    Line,
+    OwnText,
+    RunShown,
+    Slide,
+    VerdictShown,
+)
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +57,7 @@ def test_each_module_has_a_lecture_of_lines_figures_questions_and_runs_that_exis
 def test_lecture_fits_a_double_period(course: Course) -> None:
     for module in course.modules:
         lecture, _ = default_lecture(course, module.id)
-        assert 25 <= sum(slide.minutes for slide in lecture.slides) <= 100
+        assert 45 <= sum(slide.minutes for slide in lecture.slides) <= 105
 
 
 def test_prediction_comes_before_the_run_and_its_answer_after(course: Course) -> None:
@@ -140,3 +150,18 @@ def test_first_sentences_are_whole_and_few(markdown: str, expected: str | None) 
 
 def test_plain_text_keeps_products_and_names_with_underscores() -> None:
     assert plain("**a** * b and `tcp_rmem` of *two*\nhosts") == "a * b and tcp_rmem of two hosts"
+
+
+def test_speaker_has_the_commands_the_answers_and_what_the_models_say(course: Course) -> None:
+    def slide(target: str) -> Slide:
+        lecture, place = default_lecture(course, target)
+        return lecture.slides[place.slide]
+
+    by_hand = slide("broken-labs/it-connects")
+    assert "tcptutor shell broken-labs/it-connects" in by_hand.notes
+    assert any(isinstance(each, OwnText) and "h1$ ping" in each.markdown for each in by_hand.steps)
+    predicted = slide("parallel-streams/one-lossy-flow")
+    notes = {each.activity: each.notes for each in predicted.steps if isinstance(each, Ask)}
+    assert "9.3 Mbit/s" in notes["predict"]
+    assert "About as much as it gets now" in notes["faster-link"]
+    assert "\n\n\n" not in predicted.notes
