@@ -296,6 +296,9 @@ FULL_ONLY = {
         "creates a virtual environment, as two other tests of the script do"
     ),
     "tests/room/test_check.py::test_runs_of_the_guest_are_kept_and_not_made_again": FullOnly(_BOOT),
+    "tests/room/test_flows.py::test_each_student_gets_what_the_lab_measured": FullOnly(
+        "some seconds of a guest; a plain run follows made events, and tests/backends runs several algorithms"
+    ),
     "tests/run/test_check.py::test_a_small_file_never_takes_much": FullOnly(
         _UNPACKED, ("samples", "zeros", "empty lines", "brackets", "nested", "one text")
     ),

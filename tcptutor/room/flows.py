@@ -125,6 +125,11 @@ class FlowMeter:
         self._t = 0.0
         self._ended = False
 
+    @property
+    def has_begun(self) -> bool:
+        """True once a sample has arrived."""
+        return self._ended or any(self._recent)
+
     def take(self, event: Event) -> None:
         """Follow an event of the run."""
         match event:
@@ -151,7 +156,7 @@ class FlowMeter:
         ]
         rates = [bar.bps for bar in bars]
         return FlowsView(
-            state="ended" if self._ended else "running" if any(self._recent) else "ready",
+            state="ended" if self._ended else "running" if self.has_begun else "ready",
             flows=tuple(bars),
             totals=tuple(
                 AlgorithmTotal(

@@ -248,7 +248,12 @@ class Votes:
         return {voter: int(answer.given) for voter, answer in poll.answers[-1].items()}
 
     def show_flows(self, meter: FlowMeter | None) -> None:
-        """Show the voters their flows: when the run begins, and again when it has ended."""
+        """Show the voters their flows, when the run begins and again when it has ended.
+
+        A run that begins ends the vote on algorithms.
+        """
+        if meter is not None and not meter.has_begun and self.picks:
+            self.close()
         self._meter = meter
         self.version += 1
         self.on_change()

@@ -6,10 +6,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tcptutor.backends.guest.backend import GuestBackend
+from tcptutor.backends.replay import playback
 from tcptutor.base.errors import ParameterError, UsageError
 from tcptutor.room.flows import MOST_FLOWS, FlowMeter, FlowsPlan, ask_algorithms, plan_flows
 from tcptutor.room.slides import FlowsShown
@@ -18,6 +21,7 @@ from tcptutor.run import Fidelity, Finished, FlowResult, Sample
 from tcptutor.spec import Experiment, Flows, check
 from tcptutor.spec import Path as NetworkPath
 from tcptutor.wire.protocol import Samples
+from tests.backends.play import play
 
 ALGORITHMS = ("reno", "cubic", "bbr")
 BASE = Experiment(
@@ -125,11 +129,11 @@ def test_each_student_sees_the_own_flow_alone(tmp_path: Path) -> None:
     tokens = [votes.join() for _ in range(3)]
     for token, pick in zip(tokens[:2], (0, 2), strict=True):
         votes.vote(token, "1-1", pick)
-    votes.close()
-    assert votes.suggestion is None
     plan = plan_flows(BASE, ALGORITHMS, votes.picks, seed=7)
     meter = FlowMeter(plan)
     votes.show_flows(meter)
+    assert votes.vote(tokens[2], "1-1", 0).status == "closed", "the run has begun"
+    assert votes.suggestion is None
     flows = [votes.voter_view(token).flow for token in tokens]
     assert [flow and flow.algorithm for flow in flows] == ["reno", "bbr", None]
     meter.take(_finished(plan, [1e6, 9e6]))
@@ -141,4 +145,26 @@ def test_each_student_sees_the_own_flow_alone(tmp_path: Path) -> None:
     votes.open(ask_algorithms(shown))
     assert votes.view is not None
     assert votes.view.phase == "voting again", "the room may change its mind"
+    votes.show_flows(meter)
+    assert votes.view.phase == "voting again", "the earlier run is still shown"
     votes.close_file()
+
+
+@pytest.mark.guest
+async def test_each_student_gets_what_the_lab_measured(guest: GuestBackend) -> None:
+    base = msgspec.structs.replace(BASE, flows=Flows(duration=3, warmup=1))
+    picks = _picks(2, 2, 3)
+    plan = plan_flows(base, ALGORITHMS, picks, seed=7)
+    run = await play(guest, plan.experiment)
+    meter = FlowMeter(plan)
+    for event in playback(run):
+        meter.take(event)
+    view = meter.view()
+    assert [(each.algorithm, each.flows) for each in view.totals] == [("reno", 2), ("cubic", 2), ("bbr", 3)]
+    assert sum(each.bps for each in view.totals) == pytest.approx(view.fair_bps * 7, rel=0.1)
+    for voter, pick in picks.items():
+        own = meter.own(voter)
+        assert own is not None
+        (result,) = (flow for flow in run.flows if flow.flow == plan.owners[voter])
+        assert (own.algorithm, own.bps) == (ALGORITHMS[pick], result.throughput_bps)
+        assert result.algorithm == own.algorithm
