@@ -23,6 +23,7 @@ from tcptutor.room.protocol import Ended, EndLecture, Role, Shows, Welcome
 from tcptutor.room.records import OpenedLecture
 from tcptutor.room.slides import Lecture
 from tcptutor.room.talk import Place
+from tcptutor.room.web.addresses import parse_listen, parse_public_url
 
 
 class PresentRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,6 +107,10 @@ def _remark_unfinished() -> None:
 
 
 def _opened(request: PresentRequest) -> OpenedLecture:
+    if request.listen:
+        parse_listen(request.listen)
+    if request.public_url:
+        parse_public_url(request.public_url)
     lecture, begin = _lecture(request)
     course = places.chosen_course()
     return OpenedLecture(

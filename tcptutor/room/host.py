@@ -47,7 +47,6 @@ class LectureProcess:
     """A lecture and its terminals."""
 
     def __init__(self, folder: Path, opened: OpenedLecture) -> None:
-        self._folder = folder
         self._terminals = list[ConnectedTerminal]()
         self._sending = set[asyncio.Task[None]]()
         self._ended = asyncio.Event()
@@ -72,9 +71,8 @@ class LectureProcess:
             ticking.cancel()
             server.close()
             path.unlink(missing_ok=True)
-            await self._control.close()
             self._broadcast(Ended(self._reason))
-            await asyncio.gather(*(terminal.close() for terminal in self._terminals))
+            await asyncio.gather(*(terminal.close() for terminal in self._terminals), self._control.close())
 
     # Terminals
 
@@ -105,7 +103,9 @@ class LectureProcess:
                 if terminal.drives:
                     self._control.obey(message)
                     if isinstance(message, EndLecture):
-                        self._stop(f"the lecture has ended; its record is in {self._folder}")
+                        self._stop(
+                            f"the lecture has ended: {self._control.report_file} has its times and votes"
+                        )
         finally:
             self._terminals.remove(terminal)
             self.lecture_changed()

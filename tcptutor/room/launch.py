@@ -93,12 +93,30 @@ def start(folder: Path) -> None:
         TutorError: It ended, or does not answer.
     """
     path, deadline = socket_path(), time.monotonic() + _START_S
-    if _holder() is not None and _accepts(path):
-        return
+    process: subprocess.Popen[bytes] | None = None
+    while time.monotonic() < deadline:
+        holder = _holder()
+        if holder is None:
+            if process is not None and process.poll() is not None:
+                break
+            process = process or _spawn(folder)
+        elif _accepts(path) and (
+            process is None or process.poll() is not None or holder.process == process.pid
+        ):
+            _let_live(process)
+            return
+        time.sleep(_POLL_S)
+    if process is not None:
+        process.kill()
+        process.wait()
+    raise TutorError(f"the lecture process did not start ({_last_words(folder)}): start it again")
+
+
+def _spawn(folder: Path) -> subprocess.Popen[bytes]:
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     with os.fdopen(os.open(folder / PROCESS_LOG, flags, files.PRIVATE), "ab") as log:
         # A session of its own: it outlives this terminal.
-        process = subprocess.Popen(
+        return subprocess.Popen(
             [sys.executable, "-m", "tcptutor.room.host", str(folder)],
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -106,18 +124,11 @@ def start(folder: Path) -> None:
             start_new_session=True,
             cwd="/",
         )
-    try:
-        while time.monotonic() < deadline:
-            holder = _holder()
-            if holder is not None and _accepts(path) and (holder.process == process.pid or _ended(process)):
-                return
-            if holder is None and _ended(process):
-                break
-            time.sleep(_POLL_S)
-        process.kill()
-        raise TutorError(f"the lecture process did not start ({_last_words(folder)}): start it again")
-    finally:
-        # It lives on, which subprocess would warn about.
+
+
+def _let_live(process: subprocess.Popen[bytes] | None) -> None:
+    """Keep subprocess from warning that the process lives on."""
+    if process is not None:
         process.returncode = process.returncode or 0
 
 
@@ -134,10 +145,6 @@ def _holder() -> LectureHolder | None:
     finally:
         os.close(fd)
     return None
-
-
-def _ended(process: subprocess.Popen[bytes]) -> bool:
-    return process.poll() is not None
 
 
 def _accepts(path: Path) -> bool:

@@ -12,10 +12,12 @@ import msgspec
 
 from tcptutor.backends.lab import Lab
 from tcptutor.backends.replay import playback
+from tcptutor.base import files, places
 from tcptutor.base.errors import TutorError, UsageError
-from tcptutor.room.flows import FlowMeter, plan_flows
+from tcptutor.room.flows import FlowMeter
 from tcptutor.room.lecture_pages import LecturePages
 from tcptutor.room.lecture_polls import LecturePolls, PollCommand
+from tcptutor.room.lecture_report import report_text
 from tcptutor.room.lecture_runs import LectureRuns, Play
 from tcptutor.room.lecture_state import (
     FlowsPlanned,
@@ -70,6 +72,8 @@ class LectureControl:
 
     def __init__(self, folder: Path, opened: OpenedLecture, listener: LectureListener) -> None:
         self.lecture, self._listener = opened.lecture, listener
+        self.report_file = folder / "report.txt"
+        """File that the end of the lecture writes."""
         self._log = LectureLog(folder, opened)
         self._began = time.monotonic() - self.state.elapsed_s
         self._pages = LecturePages(opened.lecture, folder.name)
@@ -83,14 +87,14 @@ class LectureControl:
         self._tasks = set[asyncio.Task[None]]()
 
     async def start(self) -> None:
-        """Resume a killed lecture, and open the page where students join."""
+        """Resume a killed lecture, and open the page where students join in the background."""
         await asyncio.to_thread(self._runs.recover)
         if self.state.elapsed_s:
             self._append(Resumed())
         if self._log.damaged:
             self._remarks.append(f"{self._log.damaged} damaged records of the lecture are left out")
-        await self._polls.start()
         self._enter_run()
+        self._spawn(self._polls.start())
 
     async def close(self) -> None:
         """Stop the run, the lab and the page of the students."""
@@ -169,6 +173,7 @@ class LectureControl:
                 self._spawn(self._poll(message))
             case EndLecture():
                 self._append(Over())
+                self._write_report()
             case _:
                 self._move(message)
         self._listener.lecture_changed()
@@ -198,20 +203,18 @@ class LectureControl:
 
     async def _experiment(self, shown: Place, source: RunSource) -> Experiment:
         """Return the experiment to run: each live run has a seed of its own. Raises UsageError."""
+        step = self.lecture.slides[shown.slide].steps[shown.step]
+        number = run_of(self.state, shown).live_runs if source == "live" else 0
+        if isinstance(step, FlowsShown):
+            picks = self._polls.picks if source == "live" else {}
+            plan = await asyncio.to_thread(self._pages.plan_flows, step, picks, number)
+            self._append(FlowsPlanned(shown, plan))
+            self._show_flows(FlowMeter(plan), shown)
+            return plan.experiment
         experiment = await asyncio.to_thread(self._pages.experiment, shown)
         if experiment is None:
             raise UsageError("the course has this run no longer")
-        step = self.lecture.slides[shown.slide].steps[shown.step]
-        if source == "live":
-            seed = experiment.seed + run_of(self.state, shown).live_runs
-            experiment = msgspec.structs.replace(experiment, seed=seed)
-        if not isinstance(step, FlowsShown):
-            return experiment
-        picks = self._polls.picks if source == "live" else {}
-        plan = plan_flows(experiment, step.algorithms, picks, experiment.seed)
-        self._append(FlowsPlanned(shown, plan))
-        self._show_flows(FlowMeter(plan), shown)
-        return plan.experiment
+        return msgspec.structs.replace(experiment, seed=experiment.seed + number)
 
     async def _poll(self, command: PollCommand) -> None:
         place = question_of(self.lecture, self.state.place)
@@ -244,6 +247,19 @@ class LectureControl:
         ended = (run.id for at, run in self.state.runs.items() if at.slide == slide and run.state == "ended")
         ids = [*ended]
         return await self._runs.load(ids[-1]) if ids else None
+
+    def _write_report(self) -> None:
+        votes, table = self._polls.report()
+        try:
+            with files.atomic(self.report_file, places.STATE_ELSEWHERE, private=True) as part:
+                part.write_text(report_text(self.lecture, self.state, votes))
+            if table:
+                with files.atomic(
+                    self.report_file.with_name("votes.csv"), places.STATE_ELSEWHERE, private=True
+                ) as part:
+                    part.write_text(table)
+        except TutorError as error:
+            self.remark(str(error))
 
     # What runs report
 

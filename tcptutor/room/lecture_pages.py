@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
 from functools import cached_property
 
 import msgspec
 
+from tcptutor.base import places
 from tcptutor.base.errors import UsageError
-from tcptutor.course import experiments
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activity import MarkContext
+from tcptutor.course.experiments import Catalogue
 from tcptutor.course.measures import expected, measured
 from tcptutor.course.outline import Course, OpenedCourse
 from tcptutor.room.asked import AskedQuestion, ask
 from tcptutor.room.deck import step_of
-from tcptutor.room.flows import ask_algorithms
-from tcptutor.room.slide_runs import slide_run
+from tcptutor.room.flows import FlowsPlan, ask_algorithms, plan_flows
+from tcptutor.room.slide_runs import flows_run, slide_run
 from tcptutor.room.slides import Ask, FlowsShown, Lecture, RunShown
 from tcptutor.room.talk import MarkedValue, Place
 from tcptutor.run import Run
@@ -36,17 +38,30 @@ class LecturePages:
     def _course(self) -> Course:
         return OpenedCourse().course
 
+    @cached_property
+    def _catalogue(self) -> Catalogue:
+        return Catalogue(self._course.root or places.lessons())
+
     def experiment(self, shown: Place) -> Experiment | None:
-        """Return the experiment of a step; None if it has none, or the course has it no longer."""
+        """Return the experiment of a step as prepared; None if it has none, or the course has it no longer."""
         slide = self._lecture.slides[shown.slide]
         match slide.steps[shown.step]:
             case RunShown() as step:
                 run = slide_run(self._course, slide, step)
                 return run.experiment if run is not None else None
-            case FlowsShown(experiment=name):
+            case FlowsShown() as flows:
                 with contextlib.suppress(UsageError):
-                    return experiments.build(name, {}, None)
+                    return flows_run(self._catalogue, flows)
         return None
+
+    def plan_flows(self, flows: FlowsShown, picks: Mapping[str, int], number: int) -> FlowsPlan:
+        """Return the students' flows for live run `number` of a step, from 0.
+
+        Raises:
+            UsageError: The course has the experiment no longer, or it has no link to share.
+        """
+        base = self._catalogue.build(flows.experiment)
+        return plan_flows(base, flows.algorithms, picks, base.seed + number)
 
     def ask(self, place: Place, run: Run | None) -> AskedQuestion:
         """Return the question of a step for the room.

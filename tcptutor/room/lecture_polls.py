@@ -15,6 +15,8 @@ from tcptutor.room.records import OpenedLecture
 from tcptutor.room.slides import Ask, FlowsShown, Slide
 from tcptutor.room.talk import AudienceView, MarkedValue, PollView, TeacherView
 from tcptutor.room.votes import Votes
+from tcptutor.room.web.addresses import ListenAddress
+from tcptutor.room.web.audience import AudienceServer
 
 PollCommand = OpenPoll | ClosePoll | Discuss
 
@@ -25,7 +27,8 @@ class LecturePolls:
     def __init__(self, folder: Path, opened: OpenedLecture, on_change: Callable[[], None]) -> None:
         self._folder, self._opened, self._on_change = folder, opened, on_change
         self._votes: Votes | None = None
-        self._problem = "" if opened.has_votes else "this lecture has no votes"
+        self._server: AudienceServer | None = None
+        self._problem = "the page to join is starting" if opened.has_votes else "this lecture has no votes"
 
     async def start(self) -> None:
         """Resume the votes and serve their page. Never raises: without them the lecture goes on."""
@@ -33,20 +36,31 @@ class LecturePolls:
             return
         try:
             self._votes = Votes(self._folder, self._folder.name)
+            self._votes.on_change = self._changed
+            server = AudienceServer(
+                self._votes,
+                self._folder,
+                title=self._opened.lecture.title,
+                listen=self._opened.listen or str(ListenAddress()),
+                public_url=self._opened.public_url,
+            )
+            await server.start()
+            self._server = server
         except TutorError as error:
             self._problem = str(error)
-        if self._votes is not None:
-            self._votes.on_change = self._changed
+        self._on_change()
 
     async def close(self) -> None:
         """Stop the server and close the file."""
+        if self._server is not None:
+            await self._server.close()
         if self._votes is not None:
             self._votes.close_file()
 
     def obey(self, command: PollCommand, asked: AskedQuestion | None) -> None:
         """Carry out a command; `asked` is the question to open. Raises TutorError."""
         votes = self._votes
-        if votes is None:
+        if votes is None or self._server is None:
             raise UsageError(self._problem)
         match command:
             case OpenPoll() if asked is not None:
@@ -88,8 +102,7 @@ class LecturePolls:
     @property
     def audience(self) -> AudienceView:
         """How to join."""
-        joined = self._votes.joined if self._votes is not None else 0
-        return AudienceView(joined=joined, problem=self._problem)
+        return self._server.view if self._server is not None else AudienceView(problem=self._problem)
 
     def speaker_view(self, view: TeacherView) -> TeacherView:
         """Add what only the speaker may know about the poll."""
@@ -108,6 +121,8 @@ class LecturePolls:
         return (report.text(), report.csv()) if report is not None and report.questions else ("", "")
 
     def _changed(self) -> None:
+        if self._server is not None:
+            self._server.wake()
         self._on_change()
 
 
