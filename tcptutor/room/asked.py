@@ -85,6 +85,12 @@ class AskedRound(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             return CountedAnswer(text, value)
         return CountedAnswer(text, value, self.numeric.mark(text).correct if self.numeric else None)
 
+    def has(self, answer: CountedAnswer) -> bool:
+        """Return True if a stored answer is one to this question."""
+        if self.choices:
+            return isinstance(answer.given, int) and 0 <= answer.given < len(self.choices)
+        return answer.value is not None and answer.value > 0
+
     def words(self, answer: CountedAnswer) -> str:
         """Return an answer in words: the text of the choice, or the number with its unit."""
         if isinstance(answer.given, int):

@@ -184,9 +184,10 @@ class PollRecord:
 def _change(poll: Poll, event: VoteEvent) -> None:
     match event:
         case PollReopened() if len(poll.answers) == 1:
+            poll.seconds[:] = poll.seconds or [0.0]
             poll.answers.append({})
             poll.phase = "voting again"
-        case AnswerGiven(voter, answer) if poll.is_open:
+        case AnswerGiven(voter, answer) if poll.is_open and poll.round.has(answer):
             poll.answers[-1][voter] = answer
         case PollClosed(seconds) if poll.is_open:
             poll.seconds.append(seconds)

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -281,6 +281,41 @@ def test_a_damaged_line_costs_one_answer(tmp_path: Path, open_votes: OpenVotes) 
     assert (votes.view.answered, len(votes.remarks)) == (2, 1)
     votes.vote(votes.join(), "1-1", 2)
     assert open_votes().view.answered == 3
+
+
+@given(data=st.data())
+@settings(max_examples=25, deadline=None)
+def test_a_damaged_file_never_stops_the_lecture(data: st.DataObject) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        votes = Votes(Path(folder), "lecture-1")
+        tokens = [votes.join() for _ in range(4)]
+        for asked, answers in ((CHOICES, (0, 1, 2, 2)), (NUMBERS, ("8", "1", "1", "9"))):
+            for _ in range(2):
+                votes.open(asked)
+                for token, answer in zip(tokens, answers, strict=True):
+                    votes.vote(token, votes.voter_view(token).poll, answer)
+                votes.close()
+        votes.close_file()
+        path = Path(folder) / "votes.jsonl"
+        lines = path.read_bytes().splitlines(keepends=True)
+        for _ in range(data.draw(st.integers(1, 4))):
+            at = data.draw(st.integers(0, len(lines) - 1))
+            other = data.draw(st.sampled_from([b"", b"\x00\xff\n", b"[" * 5000 + b"\n", *lines]))
+            lines[at] = data.draw(st.sampled_from([other, lines[at][:-9], lines[at] + other]))
+        path.write_bytes(b"".join(lines))
+        votes = Votes(Path(folder), "lecture-1")
+        votes.report().text()
+        votes.report().csv()
+        assert len(votes.remarks) <= 1
+        votes.close()
+        votes.cancel()
+        votes.open(CHOICES)
+        for token in tokens:
+            assert votes.vote(token, votes.voter_view(token).poll, 1).status != "closed"
+        votes.reveal()
+        assert votes.view is not None
+        assert votes.view.results[-1].answered == 4
+        votes.close_file()
 
 
 def test_an_answer_that_cannot_be_stored_does_not_count(
