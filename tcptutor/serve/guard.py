@@ -1,4 +1,4 @@
-"""Checks of every request before its handler, and the headers of every answer.
+"""Checks of every request, and the headers of every answer.
 
 A page of another site that a student has open can send requests to this server, and with DNS rebinding even under its
 own name. Neither passes: the Host must be the server's, and what changes or drives anything must come from its pages.
@@ -27,7 +27,6 @@ _HEADERS = {
     "X-Frame-Options": "DENY",
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
     "Cache-Control": "no-store",
-    "Server": "tcptutor",
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; connect-src 'self'; font-src 'self'; img-src 'self' data:;"
         # xterm.js writes its styles into the page.
@@ -117,22 +116,21 @@ def parse_address(text: str, public_url: str = "") -> Address:
 
 
 def guard(address: Address) -> Middleware:
-    """Return the middleware that checks Host and Origin, and that adds the headers."""
+    """Return the middleware that checks Host and Origin."""
 
     @web.middleware
     async def check(request: web.Request, handler: _Handler) -> web.StreamResponse:
-        try:
-            _check_source(request, address)
-            answer = await handler(request)
-        except web.HTTPException as refusal:
-            refusal.headers.update(_HEADERS)
-            raise
-        if not answer.prepared:
-            for name, value in _HEADERS.items():
-                answer.headers.setdefault(name, value)
-        return answer
+        _check_source(request, address)
+        return await handler(request)
 
     return check
+
+
+async def add_headers(_request: web.Request, answer: web.StreamResponse) -> None:
+    """Add the headers of every answer, errors included: a signal handler for `on_response_prepare`."""
+    answer.headers["Server"] = "tcptutor"
+    for name, value in _HEADERS.items():
+        answer.headers.setdefault(name, value)
 
 
 def _check_source(request: web.Request, address: Address) -> None:

@@ -6,19 +6,22 @@ import asyncio
 import contextlib
 import json
 import logging
+import os
+import time
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import textual_serve
-from aiohttp import WSMsgType, web
+from aiohttp import WSCloseCode, WSMsgType, web
 from textual_serve.download_manager import Download
 
 from tcptutor.base import places
 from tcptutor.base.errors import TutorError
 from tcptutor.base.printable import escaped
+from tcptutor.serve import exported
 from tcptutor.serve.connections import Connections
-from tcptutor.serve.guard import Address, Budget, guard
+from tcptutor.serve.guard import Address, Budget, add_headers, guard
 from tcptutor.serve.logins import LIFETIME_S, Logins
 from tcptutor.serve.session import Closing, Session, SessionFailed
 from tcptutor.serve.sessions import ServerFull, Sessions
@@ -35,6 +38,8 @@ _SMALLEST, _LARGEST = (20, 8), (500, 200)
 """Sizes of the terminal, columns and rows."""
 _MESSAGES_PER_S, _MESSAGES_AT_ONCE = 200.0, 800.0
 _BYTES_PER_S, _BYTES_AT_ONCE = 64e3, 512e3
+_LONGEST_FLOOD_S = 5.0
+"""Seconds for which a flood is slowed down before it ends the connection."""
 _CONNECTS_PER_S, _CONNECTS_AT_ONCE = 1.0, 20.0
 _LOGINS_PER_S, _LOGINS_AT_ONCE = 20.0, 400.0
 _SCRIPT, _STYLE, _FONT = "text/javascript", "text/css", "font/ttf"
@@ -70,9 +75,12 @@ class CourseServer:
                 web.post("/logout", self._log_out),
                 web.get("/ws", self._websocket),
                 web.get("/download/{key}", self._download),
+                web.get("/files", self._files_page),
+                web.get("/files/{name}", self._file),
                 web.get("/static/{name}", self._static),
             ]
         )
+        app.on_response_prepare.append(add_headers)
         runner = web.AppRunner(app, access_log=None, **Connections.TIMEOUTS)
         await runner.setup()
         try:
@@ -82,7 +90,7 @@ class CourseServer:
             try:
                 server = await loop.create_server(connections, self._address.host, self._address.port)
             except OSError as error:
-                reason = error.strerror or str(error)
+                reason = os.strerror(error.errno) if error.errno else str(error)
                 where = f"{self._address.host}:{self._address.port}"
                 raise TutorError(f"cannot listen on {where}: {reason}: give another --listen") from error
             self._sessions.watch()
@@ -141,6 +149,23 @@ class CourseServer:
         file, kind = known
         return web.FileResponse(file, headers={"Content-Type": kind, "Cache-Control": "no-cache"})
 
+    async def _files_page(self, request: web.Request) -> web.Response:
+        """List the files that the student has exported."""
+        names = await asyncio.to_thread(exported.names, self._logged_in(request).files)
+        return self._page("files", exported.as_html(names))
+
+    async def _file(self, request: web.Request) -> web.StreamResponse:
+        """Send one of the student's own files."""
+        student, name = self._logged_in(request), request.match_info["name"]
+        content = await asyncio.to_thread(exported.read, student.files, name)
+        if content is None:
+            raise web.HTTPNotFound(text="no such file\n")
+        return web.Response(
+            body=content,
+            content_type="application/octet-stream",
+            headers={"Content-Disposition": _attachment(name)},
+        )
+
     async def _download(self, request: web.Request) -> web.StreamResponse:
         """Send a file that the student's own app offers."""
         student, key = self._logged_in(request), request.match_info["key"]
@@ -186,9 +211,9 @@ class CourseServer:
             await _converse(websocket, session)
         except BadMessage as error:
             log.warning("%s: closed: %s", escaped(student.name), error)
-            await session.leave(1008, str(error), websocket)
+            await websocket.close(code=WSCloseCode.POLICY_VIOLATION, message=str(error).encode())
         finally:
-            await session.leave(1001, "", websocket)
+            await session.leave(WSCloseCode.GOING_AWAY, "", websocket)
         return websocket
 
     def _student(self, request: web.Request) -> Student | None:
@@ -201,19 +226,28 @@ class CourseServer:
             raise web.HTTPUnauthorized(text="log in with the link that you were given\n")
         return student
 
-    def _page(self, name: str) -> web.Response:
-        return web.Response(text=self._pages[name], content_type="text/html")
+    def _page(self, name: str, content: str = "") -> web.Response:
+        return web.Response(
+            text=self._pages[name].replace("<!-- content -->", content), content_type="text/html"
+        )
 
 
 async def _converse(websocket: web.WebSocketResponse, session: Session) -> None:
     """Pass the page's messages to the session until the page goes. Raises BadMessage."""
     messages, amount = Budget(_MESSAGES_PER_S, _MESSAGES_AT_ONCE), Budget(_BYTES_PER_S, _BYTES_AT_ONCE)
+    last_without_waiting = time.monotonic()
     async for message in websocket:
+        if message.type is WSMsgType.ERROR:
+            return
         if message.type is not WSMsgType.TEXT:
             raise BadMessage("not a text message")
         # A flood is read slowly: TCP makes its sender wait.
         if wait := max(messages.take(), amount.take(len(message.data))):
             await asyncio.sleep(wait)
+            if time.monotonic() - last_without_waiting > _LONGEST_FLOOD_S:
+                raise BadMessage("too many messages")
+        else:
+            last_without_waiting = time.monotonic()
         await _take(message.data, websocket, session)
 
 
@@ -255,7 +289,7 @@ def _attachment(name: str) -> str:
     return f'attachment; filename="{plain or "file"}"'
 
 
-_PAGES = {"login": "login.html", "app": "app.html"}
+_PAGES = {"login": "login.html", "app": "app.html", "files": "files.html"}
 
 
 def _static_files() -> dict[str, tuple[Path, str]]:

@@ -112,6 +112,12 @@ class Socket:
                 self.shown += message.data.decode() if isinstance(message.data, bytes) else message.data
         return self.shown
 
+    def abort(self) -> None:
+        """Break the connection, as a cable that is pulled."""
+        connection = self.socket._response.connection
+        if connection is not None and connection.transport is not None:
+            connection.transport.abort()
+
     async def closed(self, patience: float = 10.0) -> int | None:
         """Return the code with which the server closes it."""
         kinds = aiohttp.WSMsgType
@@ -181,3 +187,8 @@ def is_alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+def tree_of(folder: Path) -> list[Path]:
+    """All files and folders below a folder."""
+    return [*folder.rglob("*")]
