@@ -15,7 +15,7 @@ from tcptutor.room.slides import Lecture
 
 
 def check_lecture(course: Course, lecture: Lecture, *, has_votes: bool, backend: str, clock: str) -> int:
-    """Check a lecture and return the exit code: 1 if something will not work, 130 if stopped by a signal."""
+    """Check a lecture and return the exit code: 1 if something will not work, or the check was stopped."""
     check = LectureCheck(course, lecture, has_votes=has_votes)
     stopped = run_until_signal(_prepare(check, backend, clock))
     if stopped is not None:

@@ -134,8 +134,8 @@ class LectureCheck:
     def findings(self) -> list[Finding]:
         """Return what works and what does not: the machine first, then each slide, then the time."""
         return [
-            *check_terminal()[1:],
             _terminal(),
+            *check_terminal()[1:],
             *self._lab(),
             *self._votes(),
             *self._slides(),
