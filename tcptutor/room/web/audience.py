@@ -16,6 +16,7 @@ from tcptutor.base.errors import MissingTool, TutorError, refused
 from tcptutor.room.talk import AudienceView
 from tcptutor.room.votes import Votes
 from tcptutor.room.web.addresses import (
+    DEFAULT_PORT,
     ListenAddress,
     bracketed,
     new_code,
@@ -53,7 +54,7 @@ class AudienceServer:
         folder: Path,
         *,
         title: str = "",
-        listen: str = str(ListenAddress()),
+        listen: str = "",
         public_url: str = "",
         with_names: bool = False,
     ) -> None:
@@ -63,7 +64,7 @@ class AudienceServer:
             votes: Votes of the lecture.
             folder: Folder of the lecture, where code and port are kept.
             title: Title of the lecture, shown on the page.
-            listen: Address and port; port 0 takes a free one.
+            listen: Address and port, 0 for a free one; by default this machine alone, at the usual port if it is free.
             public_url: URL of the page behind a reverse proxy; empty without one.
             with_names: Ask students for their names.
 
@@ -72,12 +73,17 @@ class AudienceServer:
         """
         self._votes, self._path = votes, folder / "audience.json"
         self._title, self._with_names = title, with_names
-        self._listen = parse_listen(listen)
+        self._listen = parse_listen(listen) if listen else ListenAddress(port=0)
         self._public_url = parse_public_url(public_url) if public_url else ""
         kept = self._kept()
         self.code = kept.code if kept else new_code()
         """Code of the lecture."""
-        self._port = self._listen.port or (kept.port if kept else 0)
+        usual = () if listen else (DEFAULT_PORT,)
+        self._ports = (
+            (self._listen.port,) if self._listen.port else (*([kept.port] if kept else []), *usual, 0)
+        )
+        """Ports to try, in order."""
+        self._port = 0
         self._runner: AppRunner | None = None
         self._routes: VoteRoutes | None = None
         self._version = votes.version
@@ -168,18 +174,22 @@ class AudienceServer:
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if is_ipv6:
                 bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, self._listen.host != "::")
-            try:
-                bound.bind((self._listen.host, self._port))
-            except OSError:
-                if self._listen.port:
-                    raise
-                bound.bind((self._listen.host, 0))  # another program has taken the port meanwhile
+            self._bind(bound)
             bound.setblocking(False)
         except OSError as error:
             bound.close()
             reason = refused(error, "choose another address with --listen ADDRESS:PORT")
             raise TutorError(f"cannot listen on {self._listen}: {reason}") from error
         return bound
+
+    def _bind(self, bound: socket.socket) -> None:
+        for port in self._ports:
+            try:
+                return bound.bind((self._listen.host, port))
+            except OSError:
+                if port == self._ports[-1]:
+                    raise
+        return None
 
     def _connection(self) -> asyncio.BaseProtocol:
         assert self._runner is not None
