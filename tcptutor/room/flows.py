@@ -167,6 +167,7 @@ class FlowMeter:
                 )
                 for algorithm, group in totals
             ),
+            offered=plan.offered,
             link_bps=experiment.path.rate or 0.0,
             fair_bps=plan.fair_bps,
             jain_index=theory.jain_index(rates) if any(rates) else None,

@@ -115,6 +115,8 @@ class FlowsView(msgspec.Struct, frozen=True, kw_only=True):
     """Grouped by algorithm."""
     totals: tuple[AlgorithmTotal, ...]
     """By algorithm, in the order of `flows`."""
+    offered: tuple[str, ...]
+    """Algorithms that the room could pick, so that each keeps its color from run to run."""
     link_bps: float
     """Rate of the bottleneck, bit/s."""
     fair_bps: float

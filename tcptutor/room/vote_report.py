@@ -6,12 +6,16 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from statistics import median
+from string import ascii_uppercase
 
 import msgspec
 
 from tcptutor.base import units
 from tcptutor.room.polls import Poll
 from tcptutor.room.talk import MarkedValue, Tally
+
+_SHORT = 12
+"""Characters of a choice that stands for itself in the report."""
 
 
 class ReportedQuestion(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,8 +164,16 @@ def _tally_line(question: ReportedQuestion, at: int) -> str:
     if tally.values:
         line += f", median {units.rounded(median(tally.values), question.unit)}"
     if tally.counts:
-        line += f" ({', '.join(map(str, tally.counts))} by choice)"
+        names = [_choice_name(question, index) for index in range(len(tally.counts))]
+        line += f" ({', '.join(f'{name} {count}' for name, count in zip(names, tally.counts, strict=True))})"
     return line
+
+
+def _choice_name(question: ReportedQuestion, index: int) -> str:
+    """Return a short choice itself, or its letter; a right one with a sign."""
+    text = question.choices[index]
+    name = text if len(text) <= _SHORT else ascii_uppercase[index]
+    return f"{name} ✓" if index in question.right else name
 
 
 def _count(number: int, noun: str) -> str:

@@ -60,7 +60,7 @@ def _draw_totals(canvas: StageCanvas, view: FlowsView) -> int:
     size = _figure_size(canvas, width, figures)
     line = canvas.text_height(1)
     for number, (total, figure) in enumerate(zip(view.totals, figures, strict=True)):
-        left, style = number * (width + _GAP), flow_style(number)
+        left, style = number * (width + _GAP), _style(total.algorithm, view)
         canvas.write(left, 0, _fitting(canvas, width, _names(total, view)), style)
         canvas.write(left, line, figure, style, size)
         mean = units.rate(total.bps / total.flows, 2)
@@ -93,7 +93,8 @@ def _draw_bars(canvas: StageCanvas, view: FlowsView, top: int, bottom: int) -> N
     gutter = _draw_axis(canvas, upper, top, bottom)
     fair = bottom - 1 - int(view.fair_bps / upper * rows)
     canvas.put(gutter, fair, _DASH * (canvas.width - gutter), STRONG)
-    for column, width, bar, style in _columns(view.flows, gutter + 1, canvas.width - gutter - 1):
+    for column, width, bar in _columns(view.flows, gutter + 1, canvas.width - gutter - 1):
+        style = _style(bar.algorithm, view)
         eighths = max(1, round(8 * rows * min(1.0, bar.bps / upper)))
         for row in range(math.ceil(eighths / 8)):
             canvas.put(column, bottom - 1 - row, _EIGHTHS[min(8, eighths - 8 * row)] * width, style)
@@ -134,18 +135,22 @@ def _name_line(canvas: StageCanvas, name: str, left: int, row: int) -> None:
         canvas.write(start, row - tall, name, STRONG)
 
 
-def _columns(flows: Sequence[FlowBar], left: int, across: int) -> Iterator[tuple[int, int, FlowBar, str]]:
-    """Yield first column, width, flow and style of each bar, the fastest flow of each algorithm first."""
+def _style(algorithm: str, view: FlowsView) -> str:
+    return flow_style(view.offered.index(algorithm))
+
+
+def _columns(flows: Sequence[FlowBar], left: int, across: int) -> Iterator[tuple[int, int, FlowBar]]:
+    """Yield first column and width of each flow's bar, the fastest flow of each algorithm first."""
     groups = [
         sorted(group, key=lambda bar: -bar.bps) for _, group in groupby(flows, key=lambda bar: bar.algorithm)
     ]
     pitch = min(12.0, (across - 2 * len(groups)) / max(1, len(flows)))
     start = float(left)
-    for number, group in enumerate(groups):
+    for group in groups:
         for bar in group:
             column, end = round(start), round(start + pitch)
             # Narrow bars touch, which makes an area of each algorithm.
-            yield column, max(1, end - column - (pitch >= 3)), bar, flow_style(number)
+            yield column, max(1, end - column - (pitch >= 3)), bar
             start += pitch
         start += 2
 

@@ -33,6 +33,7 @@ def experiment(
         state=state,  # type: ignore[arg-type]
         flows=tuple(bars),
         totals=tuple(totals),
+        offered=tuple(algorithms),
         link_bps=4e6 * flows,
         fair_bps=1.3e6,
         jain_index=0.5 if state != "ready" else None,
@@ -81,6 +82,17 @@ def test_a_flow_beyond_the_axis_is_marked() -> None:
     cells = [canvas.at(column, row)[0] for column in range(118) for row in range(28)]
     assert cells.count("▲") == 1
     assert "fastest 50 Mbit/s" in "".join(canvas.at(column, 27)[0] for column in range(118))
+
+
+def test_an_algorithm_keeps_its_color_when_nobody_picks_another() -> None:
+    view = experiment(4)
+    bbr = msgspec.structs.replace(view, flows=view.flows[-4:], totals=view.totals[-1:])
+    for each in (view, bbr):
+        canvas = StageCanvas(118, 28)
+        draw_flows(canvas, each)
+        names = "".join(canvas.at(column, 0)[0] for column in range(118))
+        column = names.index("BBR")
+        assert canvas.at(column, 0)[1] == flow_style(2)
 
 
 async def test_before_the_run_nothing_is_measured() -> None:
