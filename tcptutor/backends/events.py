@@ -168,6 +168,8 @@ class Recording:
         )
 
     def take(self, event: Event) -> None:
+        if isinstance(event, Ready):
+            self._began = time.monotonic()  # the wait for a lab does not count
         self.run.wall_s = time.monotonic() - self._began
         add(self.run, event)
 

@@ -72,6 +72,9 @@ class HostBackend:
         self._environment = await self._start(*await asyncio.to_thread(privilege))
         return self._environment
 
+    async def describe(self, on_build: Callable[[], object] = lambda: None) -> Environment:
+        return await self.open(on_build)
+
     async def _start(self, *prefix: str) -> Environment:
         for tool, package in programs.missing(programs.HOST).items():
             raise MissingTool(f"{tool} is missing (Debian package {package}): run `tcptutor setup`")

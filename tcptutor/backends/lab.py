@@ -3,6 +3,9 @@
 A likely run is started before the student asks for it, so that its events are ready at once. On the guest's virtual
 clock a run is the same whenever it is made. The prefetched run has a lab of its own, next to the idle warm lab, and is
 discarded as soon as other work needs the machine.
+
+On a server (`backends.lab_turn`) a run or session waits for its turn, and a lab that is not in use is given up as soon
+as another student waits.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ import msgspec
 
 from tcptutor.backends.events import UNKNOWN, Recording
 from tcptutor.backends.guest import sizes
+from tcptutor.backends.lab_turn import LabPlace, turns_here
 from tcptutor.base.errors import LabError, LabUnavailable, SetupError
 from tcptutor.run import Environment, Run
 from tcptutor.spec import Experiment
@@ -58,38 +62,86 @@ class Lab:
         """Environment of the last run, or after `warm` of the next; None before."""
         self.on_build: Callable[[], object] = lambda: None
         """Called if a start takes a minute or more, since an update has made a prepared part useless."""
+        self.on_place: Callable[[LabPlace | None], object] = lambda _: None
+        """Called with the place in a server's queue while a run or session waits, and with None at the end."""
+        self._turns = turns_here()
+        if self._turns is not None:
+            self._turns.on_place = self._show_place
+            self._turns.on_wanted = self._give_way
+        self._uses = 0
+        """Runs and sessions that wait for the lab or use it."""
+        self._giving_way: asyncio.Task[None] | None = None
         self._prefetched: PrefetchedRun | None = None
         self._closing: set[asyncio.Task[None]] = set()
         """Discarded prefetched runs that are still shutting down."""
 
     async def warm(self, experiment: Experiment = _USUAL) -> Environment:
-        """Bring up the backend for `experiment`.
+        """Bring up the backend for `experiment`; on a server only if a lab is free.
 
         Raises:
             LabUnavailable: It cannot run here.
         """
+        return await self._bring_up(experiment, waits=False)
+
+    async def _bring_up(self, experiment: Experiment, *, waits: bool) -> Environment:
         # Lazy import: the app draws its first frame before it needs a backend.
         from tcptutor.backends.selection import choose, choose_replay  # noqa: PLC0415
 
         try:
-            return await self._open(await choose(experiment, self._backend, self._clock))
+            return await self._open(await choose(experiment, self._backend, self._clock), waits)
         except LabError as error:
             # A backend that died while starting may work next time: no reason to fall back to recordings.
             raise LabUnavailable(str(error)) from error
         except (LabUnavailable, SetupError) as error:
             if self._backend == self._clock == "auto":
-                return await self._open(choose_replay(str(error)))
+                return await self._open(choose_replay(str(error)), waits)
             if isinstance(error, LabUnavailable):
                 raise
             raise LabUnavailable(str(error)) from error
 
-    async def _open(self, choice: ChosenBackend) -> Environment:
+    async def _open(self, choice: ChosenBackend, waits: bool) -> Environment:
         if self._choice is None or _identity(choice) != _identity(self._choice):
-            await self.close()
+            await self._close_backend()
             self._choice = choice
-        environment = await self._choice.backend.open(self.on_build)
+        backend = self._choice.backend
+        has_lab = await self._take_turn(self._choice, waits=waits)
+        environment = await (backend.open if has_lab else backend.describe)(self.on_build)
         self.environment = msgspec.structs.replace(environment, reason=environment.reason or choice.reason)
         return self.environment
+
+    async def _take_turn(self, choice: ChosenBackend, *, waits: bool) -> bool:
+        """Return whether this app may use a lab; always after a wait. Raises LabError."""
+        if self._turns is None or choice.name == "replay":
+            return True
+        return await self._turns.take(waits=waits)
+
+    @asynccontextmanager
+    async def _in_use(self) -> AsyncIterator[None]:
+        """Keep the lab from other students during the block."""
+        self._uses += 1
+        try:
+            if self._giving_way is not None:
+                await asyncio.shield(self._giving_way)
+            yield
+        finally:
+            self._uses -= 1
+            self._give_way()
+
+    def _give_way(self) -> None:
+        """Give the lab to the student who waits for it, unless it is in use."""
+        is_giving = self._giving_way is not None and not self._giving_way.done()
+        if self._turns is not None and self._turns.waiting and not self._uses and not is_giving:
+            self._giving_way = asyncio.create_task(self._close_and_release())
+
+    async def _close_and_release(self) -> None:
+        try:
+            await self._close_backend()
+        finally:
+            if self._turns is not None:
+                self._turns.release()
+
+    def _show_place(self, place: LabPlace | None) -> None:
+        self.on_place(place)
 
     def prefetch(self, experiment: Experiment | None) -> None:
         """Start `experiment` in the background as the likely next run, if this machine has resources to spare.
@@ -128,13 +180,14 @@ class Lab:
                     yield self._with_own_reason(event) if isinstance(event, Ready) else event
             return
         self._discard_prefetched()
-        yield Ready(protocol.VERSION, await self.warm(experiment))
-        assert self._choice is not None
-        async with aclosing(self._choice.backend.run(experiment)) as events:
-            async for event in events:
-                if isinstance(event, Ready):
-                    self.environment = event.environment  # each recorded run has its own
-                yield event
+        async with self._in_use():
+            yield Ready(protocol.VERSION, await self._bring_up(experiment, waits=True))
+            assert self._choice is not None
+            async with aclosing(self._choice.backend.run(experiment)) as events:
+                async for event in events:
+                    if isinstance(event, Ready):
+                        self.environment = event.environment  # each recorded run has its own
+                    yield event
 
     async def run_whole(self, experiment: Experiment) -> Run:
         """Run `experiment` to its end without saving it. Raises LabError or LabUnavailable."""
@@ -158,31 +211,41 @@ class Lab:
 
         self._discard_prefetched()  # a session takes real time
         choice = await choose_for_session(needs or experiment, self._backend)
-        try:
-            environment = await choice.backend.open()
-            environment = msgspec.structs.replace(environment, reason=choice.reason)
-            async with choice.backend.session(experiment, trap) as session:
-                yield session, environment
-        except SetupError as error:
-            raise LabUnavailable(str(error)) from error
-        finally:
-            await choice.backend.close()
+        async with self._in_use():
+            if self._turns is not None:
+                await self._close_backend()  # a turn is one lab
+            try:
+                await self._take_turn(choice, waits=True)
+                environment = await choice.backend.open()
+                environment = msgspec.structs.replace(environment, reason=choice.reason)
+                async with choice.backend.session(experiment, trap) as session:
+                    yield session, environment
+            except SetupError as error:
+                raise LabUnavailable(str(error)) from error
+            finally:
+                await choice.backend.close()
 
     def second_lab(self) -> Lab | None:
         """Return an additional lab for a concurrent run, not started yet; None without resources for it.
 
-        Only guests on the virtual clock do not disturb each other, and each needs a core and memory of its own.
+        Only guests on the virtual clock do not disturb each other, and each needs a core and memory of its own. On a
+        server these are for other students.
         """
         from tcptutor.backends.guest import sizes  # noqa: PLC0415
 
         here = self._choice
-        if here is None or (here.name, here.clock) != ("guest", "virtual"):
+        if self._turns is not None or here is None or (here.name, here.clock) != ("guest", "virtual"):
             return None
         has_room = len(os.sched_getaffinity(0)) > 1 and sizes.room_for(here.memory) > 0
         return Lab("guest", "virtual") if has_room else None
 
     async def close(self) -> None:
         """Shut down all backends. Never raises; a cancellation takes effect after the shutdown."""
+        if self._giving_way is not None:
+            await asyncio.wait([self._giving_way])
+        await self._close_and_release()
+
+    async def _close_backend(self) -> None:
         self._discard_prefetched()
         ending = [*self._closing]
         if self._choice is not None:

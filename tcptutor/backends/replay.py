@@ -71,6 +71,9 @@ class ReplayBackend:
             raise self._unavailable("this installation has no recorded runs")
         return self._environment(run)
 
+    async def describe(self, on_build: Callable[[], object] = lambda: None) -> Environment:
+        return await self.open(on_build)
+
     def _recordings(self, module: str, name: str = "") -> Iterator[Run]:
         """Yield the recordings of a module, or of an experiment of the module; damaged files are skipped."""
         root = self._folder or recordings_folder()

@@ -35,6 +35,10 @@ class Backend(Protocol):
         """
         ...
 
+    async def describe(self, on_build: Callable[[], object] = lambda: None) -> Environment:
+        """Return the environment as `open` does, but without bringing up what takes much memory."""
+        ...
+
     def run(self, experiment: Experiment) -> AsyncGenerator[Event, None]:
         """Run `experiment` and yield its events; the last event is Finished.
 

@@ -18,7 +18,7 @@ from tcptutor.ui.lab_session import LabSession
 from tcptutor.ui.lab_state import LabState
 from tcptutor.ui.live import Live, RunHistory, figures_of
 from tcptutor.ui.live_sweep import LiveSweep, SweepRunner
-from tcptutor.ui.messages import LabChanged, RunFinished, RunUpdated, SweepEnded, SweepUpdated
+from tcptutor.ui.messages import LabChanged, RunFinished, RunUpdated, SessionUpdated, SweepEnded, SweepUpdated
 from tcptutor.ui.own_course import ENROLLED_MEANWHILE, enrolment_in
 from tcptutor.wire.protocol import Event, Phase, Ready, Samples
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from textual.message import Message
 
     from tcptutor.backends.lab import Lab
+    from tcptutor.backends.lab_turn import LabPlace
     from tcptutor.course.activities.shell import ShellActivity
 
 STOPPED = "stopped by you"
@@ -38,6 +39,7 @@ class Bench:
     def __init__(self, lab: Lab, journal: Journal, post: Callable[[Message], object]) -> None:
         self._lab, self._journal, self._post = lab, journal, post
         lab.on_build = lambda: self._set_state(LabState("starting", is_building=True))
+        lab.on_place = self._show_place
         self._warming: asyncio.Task[Environment] | None = None
         self._running: asyncio.Task[None] | None = None
         self._conducted: ConductedRun | None = None
@@ -273,6 +275,16 @@ class Bench:
         live.unsaved = ""
         if live is self.live:
             self._post(RunUpdated(live))
+
+    def _show_place(self, place: LabPlace | None) -> None:
+        """Show the place in a server's queue for labs; None at the end of the wait."""
+        here = self._lab.environment
+        self._set_state(LabState("starting" if place or here is None else "ready", here, place=place))
+        if self.live is not None and self.live.state == "starting":
+            self.live.phase = f"waiting for a lab: {place}" if place else "the lab is starting"
+            self._post(RunUpdated(self.live))
+        if self.session.stage == "starting":
+            self._post(SessionUpdated())
 
     def _set_state(self, state: LabState) -> None:
         if state.stage != "ready" or self.machine.stage != "ready":

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from tcptutor.backends.lab_turn import LabPlace
     from tcptutor.run import Environment
 
 _WHERE = {
@@ -24,11 +25,15 @@ class LabState:
     """Reason why no lab is available."""
     is_building: bool = False
     """True while an update has the virtual machine rebuilt."""
+    place: LabPlace | None = None
+    """Place in the queue for the labs of a server, while a run or session waits."""
 
     def headline(self, shown: Environment | None = None) -> str:
         """Return the header's words, like "virtual machine · ready", on a page that shows a run from `shown`."""
         if self.stage == "none":
             return "no lab here"
+        if self.place is not None:
+            return f"waiting for a lab · {self.place}"
         if self.environment is None:
             return f"the lab is {'being rebuilt' if self.is_building else 'starting'}"
         return f"{place(shown or self.environment)} · {'ready' if self.stage == 'ready' else 'starting'}"
@@ -38,6 +43,8 @@ class LabState:
         """Sentence for the home screen: "Experiments run in a virtual machine. Ready."."""
         if self.stage == "none":
             return "No experiment can run here."
+        if self.place is not None:
+            return f"All labs are in use. You are waiting for one: {self.place}."
         if self.environment is None:
             return f"The lab is {'being rebuilt after an update: a minute or two' if self.is_building else 'starting'}."
         where = _WHERE.get(self.environment.backend)

@@ -35,7 +35,7 @@ class GuestBackend:
         self._next: asyncio.Task[Machine] | None = None
         self._machines: set[Machine] = set()
 
-    async def open(self, on_build: Callable[[], object] = lambda: None) -> Environment:
+    async def describe(self, on_build: Callable[[], object] = lambda: None) -> Environment:
         if self._manifest is None:
             try:
                 self._manifest = self._snapshots.manifest(self.clock)
@@ -43,6 +43,16 @@ class GuestBackend:
                 self._snapshots.image.check()
                 on_build()
                 self._manifest = await self._snapshots.build(self.clock, lambda _part, _text: None)
+        if self._environment is None:
+            here = self._manifest.environment
+            self._environment = msgspec.structs.replace(
+                here, versions={**here.versions, SNAPSHOT: self._manifest.id}
+            )
+        return self._environment
+
+    async def open(self, on_build: Callable[[], object] = lambda: None) -> Environment:
+        environment = await self.describe(on_build)
+        assert self._manifest is not None
         await self._drop_dead_machine()
         if self._next is None:
             self._next = asyncio.create_task(self._restore(self._manifest))
@@ -52,12 +62,7 @@ class GuestBackend:
             # The next call retries: setup may have built a snapshot by then, or the machine be less busy.
             self._next = self._manifest = self._environment = None
             raise
-        if self._environment is None:
-            here = self._manifest.environment
-            self._environment = msgspec.structs.replace(
-                here, versions={**here.versions, SNAPSHOT: self._manifest.id}
-            )
-        return self._environment
+        return environment
 
     async def _drop_dead_machine(self) -> None:
         idle = self._next

@@ -289,6 +289,12 @@ class TutorScreen(Screen[None]):
         if not self.tutor.has_bench:
             return LabState("starting").headline()
         bench = self.tutor.bench
+        if bench.state.place is not None:
+            return bench.state.headline()
+        return self._work_line(bench) or bench.state.headline(self.lab_shown)
+
+    def _work_line(self, bench: Bench) -> str:
+        """Return what the lab does; empty if it does nothing."""
         live, sweep = bench.live, bench.sweep
         if bench.session.stage == "starting":
             return "the lab is starting for the terminal"
@@ -301,7 +307,7 @@ class TutorScreen(Screen[None]):
             seconds = f"{live.run.experiment_s:.0f}/{live.run.experiment.seconds:g} s"
             page = self._page_number(live.module, live.step)
             return f"{place_of(live.run.environment)} · {page or 'running '}{seconds}"
-        return bench.state.headline(self.lab_shown)
+        return ""
 
     def _page_number(self, module: str, step: str) -> str:
         """Return "page 1.11: " for a page that this screen is not about; empty for its own."""

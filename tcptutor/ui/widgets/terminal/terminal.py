@@ -152,7 +152,8 @@ class Terminal(Vertical):
             session.shell(host, lines, columns)
         text = "the terminal is closing ..."
         if session.stage == "starting":
-            text = "the lab is starting for the terminal ..."
+            place = self._bench.state.place
+            text = f"waiting for a lab: {place} ..." if place else "the lab is starting for the terminal ..."
             if session.typed_ahead:
                 text += " your keys wait for the prompt"
         self.pane.show(shell, "" if shell else text)

@@ -1,0 +1,169 @@
+"""Queue for the labs of a server: a few labs, shared fairly by the students of many sessions.
+
+    async with LabQueue(folder, labs=2) as queue:
+        environment |= queue.environment(student)       # of the student's app, which asks with `backends.lab_turn`
+
+The lab goes to who had none so far, then to whoever gave theirs back longest ago. A connection is a turn: it ends with
+the app that holds it, however that ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+import msgspec
+
+from tcptutor.backends.lab_turn import (
+    QUEUE,
+    STUDENT,
+    AskTurn,
+    QueueMessage,
+    TurnBegins,
+    TurnRefused,
+    TurnWaits,
+    TurnWanted,
+    short_name,
+)
+from tcptutor.base.errors import TutorError, refused
+from tcptutor.base.files import make_private
+
+_SOCKET = "labs.sock"
+_MOST_CONNECTIONS = 1000
+_ASK_S = 10.0
+"""Seconds for a connection to ask."""
+_MOST_UNSENT = 1 << 16
+"""Bytes that an app may leave unread."""
+
+
+@dataclass(eq=False)
+class _Asker:
+    """An app that waits for a lab or has one."""
+
+    student: str
+    writer: asyncio.StreamWriter
+    number: int
+    told: QueueMessage | None = field(default=None)
+    """Latest message to it."""
+
+
+class LabQueue:
+    """Owner of the turns at a server's labs.
+
+    Args:
+        folder: private folder for the socket.
+        labs: how many labs run at a time.
+    """
+
+    def __init__(self, folder: Path, labs: int) -> None:
+        self._folder, self._labs = folder, labs
+        self._server: asyncio.Server | None = None
+        self._numbers = count(1)
+        self._waiting: list[_Asker] = []
+        self._holding: list[_Asker] = []
+        self._given_back: dict[str, int] = {}
+        """Order in which students gave back their latest lab."""
+
+    async def __aenter__(self) -> LabQueue:
+        """Begin to listen. Raises TutorError if the folder cannot be used."""
+        listener = socket.socket(socket.AF_UNIX)
+        try:
+            make_private(self._folder)
+            self._path.unlink(missing_ok=True)
+            with short_name(self._path) as name:
+                listener.bind(name)
+            self._path.chmod(0o600)
+            self._server = await asyncio.start_unix_server(self._serve, sock=listener, limit=1024)
+        except OSError as error:
+            listener.close()
+            raise TutorError(f"cannot use {self._folder}: {refused(error)}") from error
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._server is not None
+        self._server.close()
+        for asker in (*self._waiting, *self._holding):
+            asker.writer.close()
+        with contextlib.suppress(OSError):
+            self._path.unlink(missing_ok=True)
+
+    @property
+    def _path(self) -> Path:
+        return self._folder / _SOCKET
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """Students who wait, the next first."""
+        return tuple(asker.student for asker in self._waiting)
+
+    @property
+    def holding(self) -> tuple[str, ...]:
+        """Students who have a lab."""
+        return tuple(asker.student for asker in self._holding)
+
+    def environment(self, student: str) -> dict[str, str]:
+        """Return the variables with which a student's app finds the queue."""
+        return {QUEUE: str(self._path), STUDENT: student}
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            with contextlib.suppress(OSError, ValueError, TimeoutError, msgspec.MsgspecError):
+                if len(self._waiting) + len(self._holding) < _MOST_CONNECTIONS:
+                    async with asyncio.timeout(_ASK_S):
+                        asked = msgspec.json.decode(await reader.readline(), type=AskTurn)
+                    await self._keep_until_closed(asked, reader, writer)
+        finally:
+            writer.close()
+
+    async def _keep_until_closed(
+        self, asked: AskTurn, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        asker = _Asker(asked.student, writer, next(self._numbers))
+        if not asked.waits and (self._waiting or len(self._holding) >= self._labs):
+            _tell(asker, TurnRefused())
+            return
+        self._waiting.append(asker)
+        self._share_out()
+        try:
+            while await reader.read(1024):
+                pass
+        finally:
+            if asker in self._holding:
+                self._holding.remove(asker)
+                self._given_back[asker.student] = next(self._numbers)
+            else:
+                self._waiting.remove(asker)
+            self._share_out()
+
+    def _share_out(self) -> None:
+        """Give free labs to the next students, and tell all others about their place."""
+        while self._waiting and len(self._holding) < self._labs:
+            self._waiting.sort(key=self._turn_of)
+            asker = self._waiting.pop(0)
+            self._holding.append(asker)
+            _tell(asker, TurnBegins())
+        self._waiting.sort(key=self._turn_of)
+        for place, asker in enumerate(self._waiting, 1):
+            _tell(asker, TurnWaits(place, len(self._waiting)))
+        for asker in self._holding:
+            if self._waiting or asker.told != TurnBegins():
+                _tell(asker, TurnWanted(len(self._waiting)))
+
+    def _turn_of(self, asker: _Asker) -> tuple[int, int, int]:
+        """Return the sort key: fewer labs now, then longer without one, then who asked first."""
+        holds = sum(each.student == asker.student for each in self._holding)
+        return holds, self._given_back.get(asker.student, 0), asker.number
+
+
+def _tell(asker: _Asker, message: QueueMessage) -> None:
+    if asker.told == message:
+        return
+    asker.told = message
+    if asker.writer.transport.get_write_buffer_size() > _MOST_UNSENT:
+        asker.writer.transport.abort()  # it hangs
+    elif not asker.writer.is_closing():
+        asker.writer.write(msgspec.json.encode(message) + b"\n")
