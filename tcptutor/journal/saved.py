@@ -173,6 +173,7 @@ class _SettingsFile(msgspec.Struct, kw_only=True):
     """Name of the theme; empty for the default."""
     figures_in_words: bool = False
     daily_minutes: int = 0
+    large_notes: bool = False
 
 
 class Settings:
@@ -240,6 +241,19 @@ class Settings:
             JournalError: The file cannot be written; the goal stays in memory.
         """
         self._replace(daily_minutes=minutes)
+
+    @property
+    def large_notes(self) -> bool:
+        """True if the speaker's notes are in large letters."""
+        return self._read().large_notes
+
+    def set_large_notes(self, large: bool) -> None:
+        """Keep the choice.
+
+        Raises:
+            JournalError: The file cannot be written; the choice stays in memory.
+        """
+        self._replace(large_notes=large)
 
     def _replace(self, **changes: bool | str | int) -> None:
         before = self._read()

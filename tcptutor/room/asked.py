@@ -21,6 +21,8 @@ from tcptutor.course.activities.run_question import RunQuestion
 from tcptutor.course.activity import NO_RUN, Activity, MarkContext
 from tcptutor.course.step import Step
 
+LETTERS = "ABCDEFGHIJ"
+"""Names of choices on the stage, in order."""
 MOST_CHARACTERS = 40
 """Longest answer to a numeric question."""
 
@@ -60,6 +62,13 @@ class AskedRound(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def right_value(self) -> float | None:
         """Right number in its base unit; None for choices and predictions."""
         return units.parse(self.numeric.answer, self.numeric.unit) if self.numeric else None
+
+    @property
+    def right_answer(self) -> str:
+        """The right answer in words, a choice with its letter; empty for a prediction of a number."""
+        if self.numeric is not None:
+            return self.numeric.answer
+        return "; ".join(f"{LETTERS[index]}  {self.choices[index]}" for index in self.right)
 
     def count(self, answer: Answer) -> CountedAnswer:
         """Check and mark an answer.

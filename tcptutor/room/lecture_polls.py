@@ -112,6 +112,7 @@ class LecturePolls:
             view,
             right_share=self._votes.right_share,
             suggestion=self._votes.suggestion,
+            answer=_answer(self.asked, self._votes.view),
             remarks=(*view.remarks, *self._votes.remarks),
         )
 
@@ -124,6 +125,10 @@ class LecturePolls:
         if self._server is not None:
             self._server.wake()
         self._on_change()
+
+
+def _answer(asked: AskedQuestion | None, poll: PollView | None) -> str:
+    return asked.rounds[poll.round - 1].right_answer if asked is not None and poll is not None else ""
 
 
 def _is_on(slide: Slide, asked: AskedQuestion) -> bool:

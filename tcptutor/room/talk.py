@@ -168,5 +168,7 @@ class TeacherView(msgspec.Struct, frozen=True, kw_only=True):
     right_share: float | None = None
     """Share of right votes in the round that was closed last; None before, and for predictions."""
     suggestion: Suggestion | None = None
+    answer: str = ""
+    """Right answer to the current poll, with the numbers of its round; empty for a prediction."""
     remarks: tuple[str, ...] = ()
     """What the speaker should know, a line each."""

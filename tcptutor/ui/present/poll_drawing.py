@@ -9,6 +9,7 @@ from tcptutor.base import units
 from tcptutor.base.errors import TutorError
 from tcptutor.base.printable import escaped
 from tcptutor.figures.lines import GOOD, MUTED, STRONG, TEXT, WARN
+from tcptutor.room.asked import LETTERS
 from tcptutor.room.talk import AudienceView, PollPhase, PollView, Tally
 from tcptutor.ui.present import large_text
 from tcptutor.ui.present.join_code import qr_rows
@@ -19,8 +20,6 @@ from tcptutor.ui.widgets.page.text import inline
 
 LETTER, QR = "letter", "qr"
 """Styles of a choice's letter and of a QR code."""
-
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 _GAP = 4
 _LARGE_FROM = 24

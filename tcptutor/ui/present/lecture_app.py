@@ -1,0 +1,71 @@
+"""Base of the apps of a lecture's terminals: they show what the lecture process says, and send it commands."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from typing import Any, ClassVar, Protocol
+
+from textual.binding import Binding, BindingType
+
+from tcptutor.base.errors import TutorError
+from tcptutor.journal.saved import Settings
+from tcptutor.room.protocol import Ended, FromTerminal
+from tcptutor.ui.frame import Frame
+
+
+class LectureMessages(Protocol):
+    """Open connection to the lecture process."""
+
+    def send(self, message: FromTerminal) -> None:
+        """Send a command."""
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        """Yield messages up to `Ended`."""
+
+
+LectureConnection = AbstractAsyncContextManager[LectureMessages]
+
+
+class LectureApp(Frame, inherit_bindings=False):
+    """App of a terminal of a lecture. It keeps no state that the lecture process does not have."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        # Without q: a slip would show a shell to the room.
+        Binding(
+            "ctrl+q,ctrl+c",
+            "quit",
+            "leave",
+            id="app.quit-anywhere",
+            priority=True,
+            tooltip="close this terminal's view; the lecture goes on",
+        ),
+    ]
+
+    def __init__(self, connection: LectureConnection, settings: Settings | None = None) -> None:
+        super().__init__(settings or Settings.of_user())
+        self._connection = connection
+        self._messages: LectureMessages | None = None
+
+    def on_mount(self) -> None:
+        self.run_worker(self._follow(), group="lecture")
+
+    def take_message(self, message: Any) -> None:
+        """Show a message of the lecture process."""
+        raise NotImplementedError
+
+    def send(self, message: FromTerminal) -> None:
+        """Send a command, once the lecture process is connected."""
+        if self._messages is not None:
+            self._messages.send(message)
+
+    async def _follow(self) -> None:
+        try:
+            async with self._connection as messages:
+                self._messages = messages
+                async for message in messages:
+                    self.take_message(message)
+                    if isinstance(message, Ended):
+                        self.exit(message=message.reason or None)
+        except TutorError as error:
+            self.exit(return_code=1, message=f"tcptutor: {error}")
