@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +21,9 @@ from tcptutor.room.web.audience import AudienceServer
 
 PollCommand = OpenPoll | ClosePoll | Discuss
 
+_COUNT_S = 0.2
+"""Shortest time between two counts of joins and answers on the terminals."""
+
 
 class LecturePolls:
     """Votes and their server, if the lecture has them."""
@@ -28,6 +32,9 @@ class LecturePolls:
         self._folder, self._opened, self._on_change = folder, opened, on_change
         self._votes: Votes | None = None
         self._server: AudienceServer | None = None
+        self._shown_version = 0
+        self._counting: asyncio.TimerHandle | None = None
+        """Timer of joins and answers that terminals do not show yet."""
         self._problem = "the page to join is starting" if opened.has_votes else "this lecture has no votes"
 
     async def start(self) -> None:
@@ -52,6 +59,8 @@ class LecturePolls:
 
     async def close(self) -> None:
         """Stop the server and close the file."""
+        if self._counting is not None:
+            self._counting.cancel()
         if self._server is not None:
             await self._server.close()
         if self._votes is not None:
@@ -122,8 +131,18 @@ class LecturePolls:
         return (report.text(), report.csv()) if report is not None and report.questions else ("", "")
 
     def _changed(self) -> None:
+        """Show phases at once, but joins and answers, which come by the hundred, a few times a second."""
         if self._server is not None:
             self._server.wake()
+        version = self._votes.version if self._votes is not None else 0
+        if version != self._shown_version:
+            self._shown_version = version
+            self._on_change()
+        elif self._counting is None:
+            self._counting = asyncio.get_running_loop().call_later(_COUNT_S, self._show_counts)
+
+    def _show_counts(self) -> None:
+        self._counting = None
         self._on_change()
 
 

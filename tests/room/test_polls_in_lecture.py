@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator, Iterator
@@ -14,10 +15,12 @@ import msgspec
 import pytest
 
 from tcptutor.room import launch
+from tcptutor.room.lecture_polls import LecturePolls
 from tcptutor.room.protocol import ClosePoll, Discuss, Ended, EndLecture, Go, OpenPoll, StartRun
 from tcptutor.room.slides import Ask, FlowsShown, Line, RunShown, Slide
 from tcptutor.room.talk import Place
 from tests.room.lectures import DrivenTerminal, opened, process_of, slide, start, terminal, wait_for_end
+from tests.room.made import CHOICES
 
 pytestmark = pytest.mark.host
 
@@ -176,3 +179,22 @@ async def test_a_lecture_without_votes_says_so(
         front.send(EndLecture())
         await front.heard(lambda: any(isinstance(each, Ended) for each in front.received))
     wait_for_end(process)
+
+
+async def test_a_flood_of_joins_and_answers_does_not_flood_the_terminals(tmp_path: Path) -> None:
+    changes: list[int] = []
+    polls = LecturePolls(tmp_path, LECTURE, lambda: changes.append(polls.audience.joined))
+    await polls.start()
+    votes = polls._votes
+    assert votes is not None
+    votes.open(CHOICES)
+    tokens = [votes.join() for _ in range(300)]
+    for token in tokens:
+        votes.vote(token, "1-1", 1)
+    before = len(changes)
+    await asyncio.sleep(0.5)
+    assert changes[-1] == 300
+    assert len(changes) <= before + 2
+    votes.close()
+    assert len(changes) == before + 2, "a phase is shown at once"
+    await polls.close()
