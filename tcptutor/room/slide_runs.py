@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from tcptutor.base import places
 from tcptutor.base.errors import UsageError
+from tcptutor.course.activities.run import ChartName
 from tcptutor.course.experiments import Catalogue
 from tcptutor.course.outline import Course
 from tcptutor.room.deck import step_of
@@ -23,7 +24,7 @@ class SlideRun(NamedTuple):
     experiment: Experiment
     model: str = ""
     """Model that the page is about, by its name in `analysis.ThroughputModel`."""
-    chart: str = "cwnd"
+    chart: ChartName = "cwnd"
     """Quantity of the chart over time."""
 
 

@@ -66,6 +66,13 @@ class StageCanvas(Grid):
                 self.put(start, row + at, text, style)
                 start += len(text)
 
+    def place(self, other: StageCanvas, column: int, row: int) -> None:
+        """Copy another canvas to a place on this one."""
+        self.write_lines(column, row, other.lines())
+        self.scaled += [
+            each._replace(column=each.column + column, row=each.row + row) for each in other.scaled
+        ]
+
     def _uses_scale(self, text: str) -> bool:
         return self.is_scaled and bool(text)
 

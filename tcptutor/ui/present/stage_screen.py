@@ -1,0 +1,222 @@
+"""The stage: a slide, drawn anew for each state of the lecture and for each event of its run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+
+from tcptutor.course.outline import Course
+from tcptutor.figures.lines import MUTED, WARN
+from tcptutor.room.protocol import FromTerminal, RunBegins, RunEvent
+from tcptutor.room.slide_runs import run_shown, slide_run
+from tcptutor.room.slides import Ask, Lecture
+from tcptutor.room.talk import Talk
+from tcptutor.ui.bindings import priority
+from tcptutor.ui.present.lecture_screen import LectureScreen
+from tcptutor.ui.present.poll_views import HistogramView, JoinView, ResultsView, VotingView
+from tcptutor.ui.present.stage_canvas import StageCanvas
+from tcptutor.ui.present.stage_run import StageRun
+from tcptutor.ui.present.stage_slide import StageSlide
+from tcptutor.ui.present.stage_view import StageView
+from tcptutor.ui.widgets.chart.line_panel import Pace
+
+_DRAW_INTERVAL_S = 0.25
+"""Minimum seconds between two drawings of a run."""
+_ROOMY = (100, 30)
+"""Columns and lines from which the stage has a margin."""
+_ZOOMS = (-1, 0, 1)
+_DRIVING = frozenset({"step", "black", "run", "stop_run", "list", "discuss", "vote", "reveal", "end"})
+"""Actions that change the lecture, which a watching terminal does not have."""
+
+
+class StageScreen(LectureScreen):
+    """What the room sees. `send` sends commands to the lecture process."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        priority("j", "join", "join", "stage.join", "show how to join, or the slide again"),
+    ]
+
+    def __init__(
+        self, send: Callable[[FromTerminal], object], *, is_watching: bool = False, is_scaled: bool = False
+    ) -> None:
+        super().__init__(send)
+        self._is_watching, self._is_scaled = is_watching, is_scaled
+        self._slides: StageSlide | None = None
+        self._course: Course | None = None
+        self._latest_run: StageRun | None = None
+        self._problem = ""
+        """Reason why the screen may be out of date; empty while the lecture process answers."""
+        self._zoom = 0
+        self._shows_join = False
+        self._poll_key: tuple[object, ...] = ()
+        """Kind and question of the poll's view."""
+        self._pace = Pace(self, _DRAW_INTERVAL_S, self._update_run)
+        self._is_computing = False
+
+    @property
+    def run(self) -> StageRun | None:
+        """The run on the slide; None before its first message."""
+        run = self._latest_run
+        # The lecture process sends a run once: it is kept while a slide without a run is shown.
+        return run if run is not None and run.id == self.talk.run.id else None
+
+    def compose(self) -> ComposeResult:
+        yield StageView("stage-head")
+        yield StageView("stage-body")
+        yield Container(id="stage-poll")
+        yield StageView("stage-foot")
+
+    def on_resize(self, event: events.Resize) -> None:
+        super().on_resize(event)
+        self.draw()
+
+    def show_lecture(self, lecture: Lecture, course: Course) -> None:
+        """Show the slides of a lecture."""
+        self.lecture, self._slides, self._course = lecture, StageSlide(lecture, course), course
+        self._problem, self._latest_run = "", None
+        self.draw()
+
+    def show_talk(self, talk: Talk) -> None:
+        """Show the new state of the lecture."""
+        before, self.talk = self.talk, talk
+        if before.place != talk.place:
+            self._shows_join = False
+        if self.run is not None and talk.run.state in ("ended", "failed"):
+            self.run.end()
+            self._pace.request()
+        self.draw()
+
+    def show_problem(self, problem: str) -> None:
+        """Show in the foot why the screen may be out of date."""
+        self._problem = problem
+        self.draw()
+
+    def begin_run(self, message: RunBegins) -> None:
+        """Follow a run from its beginning."""
+        planned = None
+        if self._slides is not None and self._course is not None:
+            slide, _ = self._slides.revealed(self.talk)
+            shown = run_shown(slide, self.talk.place.step)
+            planned = slide_run(self._course, slide, shown) if shown else None
+        self._latest_run = StageRun(message, planned)
+
+    def take_event(self, message: RunEvent) -> None:
+        """Add an event to the run that is followed."""
+        if self._latest_run is not None and message.id == self._latest_run.id:
+            self._latest_run.take(message.event)
+            self._pace.request()
+
+    def draw(self) -> None:
+        """Draw the slide as it is now."""
+        if self._slides is None or not self.is_mounted:
+            return
+        self.set_class(self.talk.is_black, "-black")
+        columns, lines = self.app.size
+        roomy = columns >= _ROOMY[0] and lines >= _ROOMY[1]
+        self.set_class(roomy, "-roomy")
+        margin, blank = (3, 1) if roomy else (1, 0)
+        foot = self._foot(columns - 2 * margin)
+        width, height = foot.width, lines - foot.height - 2 * blank
+        head = self._canvas(width, height)
+        used = self._slides.draw_headline(head, self.talk, self._zoom)
+        body = self._canvas(width, height - used)
+        self._slides.draw_body(body, self.talk, self.run, self._zoom)
+        for id_, canvas, rows in (
+            ("stage-head", head, used),
+            ("stage-body", body, body.height),
+            ("stage-foot", foot, foot.height),
+        ):
+            view = self.query_one(f"#{id_}", StageView)
+            view.styles.height = rows
+            view.show(canvas)
+        self._show_poll()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if self._is_watching and action in _DRIVING:
+            return False
+        return super().check_action(action, parameters)
+
+    def action_step(self, by: int) -> None:
+        if self._shows_join:
+            self.action_join()
+        else:
+            super().action_step(by)
+
+    def action_join(self) -> None:
+        self._shows_join = not self._shows_join
+        self.draw()
+
+    def action_zoom(self, by: int) -> None:
+        self._zoom = min(max(self._zoom + by, _ZOOMS[0]), _ZOOMS[-1])
+        self.draw()
+
+    def _canvas(self, width: int, height: int) -> StageCanvas:
+        return StageCanvas(max(width, 1), max(height, 1), is_scaled=self._is_scaled)
+
+    def _foot(self, width: int) -> StageCanvas:
+        assert self._slides is not None
+        foot = self._canvas(width, 2 if self._is_scaled else 1)
+        number = f"{self.talk.place.slide + 1}/{len(self._slides.lecture.slides)}"
+        foot.write(width - foot.text_width(number, 1), 0, number, MUTED)
+        if self._problem:
+            foot.write(0, 0, self._problem, WARN)
+        elif self.talk.audience.address:
+            address = self.talk.audience.address.partition("://")[2] or self.talk.audience.address
+            foot.write(0, 0, f"{address}   code {self.talk.audience.code}", MUTED)
+        elif self._is_watching:
+            foot.write(0, 0, "watching", MUTED)
+        return foot
+
+    def _show_poll(self) -> None:
+        """Show how to join or the poll in place of the slide's body."""
+        view = self._poll_view()
+        poll = self.query_one("#stage-poll", Container)
+        self.set_class(view is not None, "-poll")
+        if view is None:
+            self._poll_key = ()
+            poll.remove_children()
+            return
+        kind, *state = view
+        key = (kind, self.talk.place)
+        if key == self._poll_key:
+            for shown in poll.query(kind):
+                shown.show(*state)
+        else:
+            self._poll_key = key
+            poll.remove_children()
+            poll.mount(kind(*state))
+
+    def _poll_view(self) -> tuple[Any, ...] | None:
+        """Return the class of the view to show instead of the slide's body, and its state; None for none."""
+        assert self._slides is not None
+        talk, (_, last) = self.talk, self._slides.revealed(self.talk)
+        if self._shows_join:
+            return JoinView, talk.audience
+        poll = talk.poll
+        if not isinstance(last, Ask) or poll is None or poll.activity != last.activity:
+            return None
+        if poll.phase != "revealed":
+            return VotingView, poll, talk.audience
+        return (ResultsView if poll.choices else HistogramView), poll
+
+    def _update_run(self) -> None:
+        if not self._is_computing:
+            self._is_computing = True
+            self.run_worker(self._draw_run(), group="run")
+
+    async def _draw_run(self) -> None:
+        run = self._latest_run
+        try:
+            if run is not None:
+                await run.draw_scene()
+        finally:
+            self._is_computing = False
+        if run is not None and run is self.run:
+            self.draw()
+            if not run.is_up_to_date:
+                self._pace.request()

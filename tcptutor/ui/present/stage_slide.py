@@ -1,0 +1,223 @@
+"""The slide on the stage: what is revealed so far, as a drawing of any size.
+
+Texts stand alone, as large as they fit, until a figure, a question or a run is revealed, which then gets the room;
+a text that comes after it takes its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+from tcptutor.base.errors import TutorError
+from tcptutor.course.activity import Activity, MarkContext
+from tcptutor.course.outline import Course
+from tcptutor.course.step import Step
+from tcptutor.figures.figure import MIN_WIDTH
+from tcptutor.figures.lines import BAD, MUTED, TEXT
+from tcptutor.room.asked import AskedRound, ask, can_ask
+from tcptutor.room.deck import step_of
+from tcptutor.room.slide_runs import run_shown, slide_run
+from tcptutor.room.slides import (
+    Answer,
+    AnyStep,
+    Ask,
+    FigureShown,
+    Lecture,
+    Line,
+    OwnText,
+    RunShown,
+    Slide,
+    VerdictShown,
+)
+from tcptutor.room.talk import PollView, RunView, Talk
+from tcptutor.ui.present import stage_figures, stage_text
+from tcptutor.ui.present.stage_canvas import StageCanvas
+from tcptutor.ui.present.stage_figures import ROOM, Bar
+from tcptutor.ui.present.stage_question import draw_answer, draw_question
+from tcptutor.ui.present.stage_run import StageRun
+from tcptutor.ui.present.stage_text import Block, blocks_of
+
+_NO_PAGE = "The course no longer has this page."
+
+
+class StageSlide:
+    """Draws slides of a lecture with the pages of its course."""
+
+    def __init__(self, lecture: Lecture, course: Course) -> None:
+        self.lecture, self._course = lecture, course
+
+    def revealed(self, talk: Talk) -> tuple[Slide, AnyStep | None]:
+        """Return the slide and the last revealed step; None on a slide without steps."""
+        slide = self.lecture.slides[min(talk.place.slide, len(self.lecture.slides) - 1)]
+        steps = slide.steps[: talk.place.step + 1]
+        return slide, steps[-1] if steps else None
+
+    def draw_headline(self, canvas: StageCanvas, talk: Talk, zoom: int) -> int:
+        """Draw the headline above a body, and return the lines used; 0 for a slide that is its headline."""
+        slide, last = self.revealed(talk)
+        if last is None:
+            return 0
+        # A figure or a run needs the room more than its title does.
+        share = 3 if isinstance(last, Line | OwnText) else 6
+        return stage_text.draw_headline(canvas, slide.headline, zoom, canvas.height // share)
+
+    def draw_body(self, canvas: StageCanvas, talk: Talk, run: StageRun | None, zoom: int) -> None:
+        """Draw what is revealed."""
+        slide, last = self.revealed(talk)
+        match last:
+            case None:
+                stage_text.draw_title(canvas, slide.headline)
+            case Line() | OwnText():
+                stage_text.draw_blocks(canvas, 0, _texts(slide.steps[: talk.place.step + 1]), zoom)
+            case FigureShown(figure=name):
+                self._draw_figure(canvas, slide, name, slide.steps[: talk.place.step])
+            case Ask(activity=id_):
+                self._draw_question(canvas, slide, id_, talk.poll, run, zoom, is_answer=False)
+            case Answer(activity=id_):
+                self._draw_question(canvas, slide, id_, talk.poll, run, zoom, is_answer=True)
+            case RunShown():
+                self._draw_run(canvas, talk, run)
+            case VerdictShown() if run is not None and run.live.state == "ended":
+                stage_figures.draw_verdict(canvas, run, talk.run, _room_prediction(talk.poll))
+            case VerdictShown():
+                self._draw_run(canvas, talk, run)
+            case _:
+                canvas.write(0, 0, _NO_PAGE, MUTED)
+
+    def _draw_figure(self, canvas: StageCanvas, slide: Slide, name: str, before: Sequence[AnyStep]) -> None:
+        page = step_of(self._course, slide)
+        figure = next((each for each in page.figures if each.id == name), None) if page else None
+        if figure is None:
+            canvas.write(0, 0, _NO_PAGE, MUTED)
+            return
+        rest = figure.motion.rest if figure.motion else 0.0
+        # The widest drawing that is not too high.
+        widths = range(max(MIN_WIDTH, canvas.width), MIN_WIDTH - 1, -4)
+        drawn = next(
+            (lines for width in widths if len(lines := figure.draw(width, rest)) <= canvas.height),
+            figure.draw(min(canvas.width, 2 * MIN_WIDTH), rest),
+        )
+        text = before[-1].text if before and isinstance(before[-1], Line) else figure.caption
+        above = canvas.wrap(text, canvas.width, 1) if text else []
+        row = 0
+        if len(drawn) + len(above) * canvas.text_height(1) + 1 <= canvas.height:
+            for each in above:
+                canvas.write(0, row, each)
+                row += canvas.text_height(1)
+        column = max(0, (canvas.width - max(line.width for line in drawn)) // 2)
+        row += max(0, (canvas.height - row - len(drawn)) // 2)
+        canvas.write_lines(column, row, drawn)
+
+    def _draw_question(
+        self,
+        canvas: StageCanvas,
+        slide: Slide,
+        id_: str,
+        poll: PollView | None,
+        run: StageRun | None,
+        zoom: int,
+        *,
+        is_answer: bool,
+    ) -> None:
+        page = step_of(self._course, slide)
+        activity = next((each for each in page.activities if each.id == id_), None) if page else None
+        if page is None or activity is None:
+            canvas.write(0, 0, _NO_PAGE, MUTED)
+            return
+        voted = poll if poll is not None and poll.activity == id_ else None
+        asked = self._asked(page, activity, slide.module, run)
+        text = voted.text if voted else asked.text if asked else str(getattr(activity, "prompt", ""))
+        choices = voted.choices if voted else asked.choices if asked else activity.listed
+        if not is_answer:
+            draw_question(canvas, text, choices, zoom=zoom)
+            return
+        right = choices[voted.right] if voted and voted.right is not None else _right_answer(asked)
+        why = _why_popular_is_wrong(voted) if voted else ""
+        draw_answer(canvas, text, right, [_explanation(asked) or activity.explanation, why], zoom)
+
+    def _asked(self, page: Step, activity: Activity, module: str, run: StageRun | None) -> AskedRound | None:
+        """Return the question as the room sees it without a vote; None if it cannot be asked like that."""
+        if not can_ask(activity):
+            return None
+        context = MarkContext(run=run.live.run if run and run.live.run.complete else None)
+        try:
+            return ask(page, activity.id, module=module, seed=self.lecture.digest, context=context).rounds[0]
+        except TutorError:
+            return None
+
+    def _draw_run(self, canvas: StageCanvas, talk: Talk, run: StageRun | None) -> None:
+        view, row = talk.run, 0
+        if view.state == "failed":
+            row = _draw_problem(canvas, view)
+        if run is not None and (view.state != "failed" or run.live.has_samples):
+            below = StageCanvas(canvas.width, canvas.height - row, is_scaled=canvas.is_scaled)
+            stage_figures.draw_run(below, run, view)
+            canvas.place(below, 0, row)
+            return
+        slide, _ = self.revealed(talk)
+        shown = run_shown(slide, talk.place.step)
+        planned = slide_run(self._course, slide, shown) if shown else None
+        if view.state == "starting":
+            canvas.write(0, row, "The lab is starting …", MUTED)
+            row += canvas.text_height(1)
+        if planned is None:
+            canvas.write(0, row, _NO_PAGE, MUTED)
+        else:
+            stage_figures.draw_settings(canvas, planned.experiment, row)
+
+
+def _draw_problem(canvas: StageCanvas, view: RunView) -> int:
+    """Draw why a run failed and the key that helps, and return the lines used."""
+    row = 0
+    advice = "R shows the prepared run" if view.has_prepared else "r runs it again"
+    for line in canvas.wrap(f"{view.problem.rstrip('.')}: {advice}", canvas.width, 1):
+        canvas.write(0, row, line, BAD)
+        row += canvas.text_height(1)
+    return row + 1
+
+
+def _texts(steps: Sequence[AnyStep]) -> list[Block]:
+    """Return the texts after the last figure, question or run."""
+    texts: list[Block] = []
+    for step in reversed(steps):
+        match step:
+            case Line(text=text):
+                texts[:0] = [Block(text, style=TEXT)]
+            case OwnText(markdown=markdown):
+                texts[:0] = blocks_of(markdown)
+            case _:
+                break
+    return texts
+
+
+def _right_answer(asked: AskedRound | None) -> str:
+    """Return the right answer in words; empty if only the run can tell."""
+    if asked is None:
+        return ""
+    if asked.numeric is not None:
+        return asked.numeric.answer
+    return asked.choices[asked.right[0]] if len(asked.right) == 1 else ""
+
+
+def _explanation(asked: AskedRound | None) -> str:
+    """Return the explanation of a number with the numbers of the question; empty for other questions."""
+    return asked.numeric.mark(asked.numeric.answer).feedback if asked and asked.numeric else ""
+
+
+def _why_popular_is_wrong(poll: PollView) -> str:
+    """Return the most popular wrong choice with the reason; empty if nobody was wrong."""
+    counts = poll.results[-1].counts if poll.results else ()
+    wrong = [index for index, count in enumerate(counts) if count and index != poll.right]
+    if not poll.why_popular_wrong or not wrong:
+        return poll.why_popular_wrong
+    popular = poll.choices[max(wrong, key=lambda index: counts[index])]
+    return f"Not “{popular}”: {poll.why_popular_wrong}"
+
+
+def _room_prediction(poll: PollView | None) -> Bar | None:
+    """Return the median of the room's predictions of throughput; None without any."""
+    values = poll.results[-1].values if poll is not None and poll.results and poll.unit == "rate" else ()
+    if not values or (poll is not None and poll.results[-1].right_value is not None):
+        return None
+    return Bar(f"the room ({len(values)})", median(values), ROOM)

@@ -1,0 +1,270 @@
+"""The stage: what the room sees at each place of a lecture, and the keys that drive it."""
+
+from __future__ import annotations
+
+import re
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from tcptutor.course.outline import Course
+from tcptutor.journal.saved import Settings
+from tcptutor.room.client import Interrupted
+from tcptutor.room.protocol import Black, ClosePoll, Discuss, EndLecture, Go, OpenPoll, StartRun, Step
+from tcptutor.room.slides import Answer, Ask, Line, OwnText, RunShown, Slide, VerdictShown
+from tcptutor.room.talk import AudienceView, Place, PollView, RunView, Tally
+from tcptutor.ui import themes
+from tcptutor.ui.present import large_text
+from tcptutor.ui.present.stage_app import PresentApp
+from tcptutor.ui.present.stage_view import StageView
+
+from ..fakes import recorded
+from ..screen import text, until, until_text
+from .stand_in import StandIn
+
+PAGE = {"module": "one-flow", "page": "one-lossy-flow"}
+SIZES = [(80, 24), (120, 36), (200, 50)]
+MAIN = (120, 36)
+
+TALK = Slide(
+    headline="One lossy flow",
+    steps=(
+        Line(text="A loss now and then."),
+        RunShown(),
+        VerdictShown(),
+        Ask(activity="limit"),
+        Answer(activity="limit"),
+    ),
+    **PAGE,
+)
+
+
+@pytest.fixture
+def lossy(course: Course) -> Any:
+    page = next(step for module in course.modules for step in module.steps if step.id == PAGE["page"])
+    assert page.experiment is not None
+    return recorded(page.experiment.experiment)
+
+
+@asynccontextmanager
+async def stage(course: Course, connection: StandIn, size: tuple[int, int] = MAIN, **how: Any) -> Any:
+    app = PresentApp(connection, course, settings=Settings(None), **how)
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: bool(app.screen.query(StageView)) and app._stage.lecture is not None)
+        await pilot.pause()
+        yield pilot
+
+
+def shows_large(pilot: Pilot[Any], words: str, size: Any = 3) -> bool:
+    """Whether the screen shows all of `words` in block letters."""
+    lines = [line.rstrip() for line in large_text.draw(words, size)]
+    shown = text(pilot.app).split("\n")
+    return any(
+        all(line in shown[row + at] for at, line in enumerate(lines))
+        for row in range(len(shown) - len(lines) + 1)
+    )
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_every_step_fits_the_screen(course: Course, lossy: Any, size: tuple[int, int]) -> None:
+    connection = StandIn(TALK)
+    async with stage(course, connection, size) as pilot:
+        connection.play(lossy)
+        for step in range(len(TALK.steps)):
+            connection.show(place=Place(0, step))
+            await until(pilot, lambda step=step: pilot.app._stage.talk.place.step == step)
+            await pilot.pause()
+            for view in pilot.app.screen.query(StageView):
+                assert all(len(line.rstrip()) <= size[0] for line in view.lines)
+            assert "limit" not in text(pilot.app) or step > 0
+
+
+async def test_key_figures_of_a_run_are_at_least_three_cells_high(course: Course, lossy: Any) -> None:
+    connection = StandIn(TALK)
+    async with stage(course, connection) as pilot:
+        connection.show(place=Place(0, 1))
+        connection.play(lossy, until=5)
+        await until_text(pilot, "throughput now")
+        assert "LIVE" in text(pilot.app)
+        assert "5 of" in text(pilot.app)
+        connection.play(lossy, source="prepared")
+        await until_text(pilot, "mean RTT")
+        assert "PREPARED" in text(pilot.app)
+        figures = pilot.app._stage.run.figures
+        assert len(figures) == 3
+        assert all(shows_large(pilot, figure.number, 5) for figure in figures)
+
+
+async def test_the_verdict_compares_measurement_models_and_room(course: Course, lossy: Any) -> None:
+    connection = StandIn(TALK)
+    async with stage(course, connection) as pilot:
+        connection.play(lossy)
+        votes = Tally(values=(8e6, 10e6, 50e6), answered=3)
+        poll = PollView(activity="predict", text="", unit="rate", phase="revealed", results=(votes,))
+        connection.show(place=Place(0, 2), poll=poll)
+        await until_text(pilot, "the room (3)")
+        assert "measured" in text(pilot.app)
+        assert shows_large(pilot, "limited by random loss")
+
+
+async def test_a_failed_run_leads_to_the_prepared_one(course: Course) -> None:
+    connection = StandIn(TALK)
+    async with stage(course, connection) as pilot:
+        failed = RunView(state="failed", problem="the lab ended", has_prepared=True)
+        connection.show(place=Place(0, 1), run=failed)
+        await until_text(pilot, "the lab ended: R shows the prepared run")
+        await pilot.press("R")
+        assert connection.sent == [StartRun("prepared")]
+
+
+async def test_the_settings_are_shown_before_the_run(course: Course) -> None:
+    connection = StandIn(TALK)
+    async with stage(course, connection) as pilot:
+        connection.show(place=Place(0, 1))
+        await until_text(pilot, "random loss")
+        assert shows_large(pilot, "100 Mbit/s") or shows_large(pilot, "100", 5)
+
+
+async def test_an_earlier_run_is_still_there_after_another_slide(course: Course, lossy: Any) -> None:
+    connection = StandIn(TALK, Slide(headline="Next"))
+    async with stage(course, connection) as pilot:
+        connection.show(place=Place(0, 1))
+        connection.play(lossy)
+        await until_text(pilot, "mean RTT")
+        ended = connection.talk.run
+        connection.show(place=Place(1), run=RunView())
+        await until(pilot, lambda: shows_large(pilot, "Next", 5))
+        connection.show(place=Place(0, 1), run=ended)
+        await until_text(pilot, "mean RTT")
+
+
+async def test_texts_come_one_by_one(course: Course) -> None:
+    slide = Slide(
+        headline="Own", steps=(OwnText(markdown="- **first** point"), OwnText(markdown="- second point"))
+    )
+    connection = StandIn(slide)
+    async with stage(course, connection) as pilot:
+        await until(pilot, lambda: shows_large(pilot, "first point"))
+        assert not shows_large(pilot, "second point")
+        connection.show(place=Place(0, 1))
+        await until(pilot, lambda: shows_large(pilot, "second point"))
+        assert shows_large(pilot, "first point")
+        await pilot.press("minus")
+        await until_text(pilot, "second point")
+
+
+async def test_a_vote_shows_only_how_many_have_answered(course: Course) -> None:
+    connection = StandIn(TALK)
+    poll = PollView(activity="limit", text="What limits it?", choices=("The link", "The loss"), answered=7)
+    async with stage(course, connection) as pilot:
+        connection.show(place=Place(0, 3), poll=poll, audience=AudienceView(joined=9))
+        await until_text(pilot, "of 9 answered")
+        results = (Tally(counts=(3, 4), answered=7, right=4),) * 2
+        connection.show(
+            poll=PollView(
+                activity="limit",
+                text="",
+                choices=("The link", "The loss"),
+                phase="revealed",
+                results=results,
+                right=1,
+            )
+        )
+        await until_text(pilot, "The loss ✓")
+
+
+async def test_the_answer_follows_the_vote(course: Course) -> None:
+    connection = StandIn(TALK)
+    poll = PollView(
+        activity="limit",
+        text="?",
+        choices=("The link", "Random loss"),
+        phase="revealed",
+        right=1,
+        why_popular_wrong="It was idle.",
+    )
+    async with stage(course, connection) as pilot:
+        connection.show(place=Place(0, 4), poll=poll)
+        await until(pilot, lambda: shows_large(pilot, "It was idle."))
+        assert shows_large(pilot, "Random loss")
+
+
+async def test_keys_and_presenter_remotes(course: Course) -> None:
+    connection = StandIn(TALK, Slide(headline="Next"))
+    async with stage(course, connection) as pilot:
+        for key in ("pagedown", "right", "space", "enter", "n", "pageup", "left", "p"):
+            await pilot.press(key)
+        assert connection.sent == [*[Step(1)] * 5, *[Step(-1)] * 3]
+        connection.sent.clear()
+        for key in ("b", "full_stop", "r", "v", "d", "s"):
+            await pilot.press(key)
+        assert connection.sent == [
+            Black(True), Black(True), StartRun("live"), OpenPoll(), Discuss(), ClosePoll(reveal=True),
+        ]  # fmt: skip
+        connection.sent.clear()
+        await pilot.press("g", "2", "enter")
+        await pilot.press("e")
+        await until_text(pilot, "End the lecture?")
+        assert connection.sent == [Go(Place(1))]
+        await pilot.press("y")
+        await until(pilot, lambda: connection.sent[-1] == EndLecture())
+
+
+async def test_a_black_screen_shows_nothing(course: Course) -> None:
+    connection = StandIn(TALK)
+    async with stage(course, connection) as pilot:
+        connection.show(is_black=True)
+        await until(pilot, lambda: not text(pilot.app).strip())
+        connection.show(is_black=False)
+        await until(pilot, lambda: shows_large(pilot, "One lossy flow"))
+
+
+async def test_a_watching_terminal_changes_nothing(course: Course) -> None:
+    connection = StandIn(TALK)
+    async with stage(course, connection, is_watching=True) as pilot:
+        await until_text(pilot, "watching")
+        for key in ("right", "b", "r", "R", "x", "v", "d", "s", "g", "e", "plus", "t"):
+            await pilot.press(key)
+        assert connection.sent == []
+
+
+async def test_a_lost_connection_is_named_until_it_is_back(course: Course) -> None:
+    connection = StandIn(TALK)
+    async with stage(course, connection) as pilot:
+        connection.say(Interrupted("the lecture process does not answer"))
+        await until_text(pilot, "does not answer")
+        again = StandIn(TALK)
+        connection.say(again._messages.get_nowait(), again._messages.get_nowait())
+        await until(pilot, lambda: "does not answer" not in text(pilot.app))
+
+
+async def test_a_terminal_that_scales_text_gets_it_over_blank_cells(course: Course) -> None:
+    connection = StandIn(TALK)
+    async with stage(course, connection, scales_text=True) as pilot:
+        await until(pilot, lambda: any(view.scaled for view in pilot.app.screen.query(StageView)))
+        written = pilot.app._scaled_text()
+        assert "\x1b]66;s=3;One lossy flow\x07" in written
+        head = pilot.app.screen.query_one("#stage-head", StageView)
+        place = head.scaled[0]
+        assert not head.lines[place.row][place.column : place.column + place.width].strip()
+        row, column = head.region.y + place.row + 1, head.region.x + place.column + 1
+        assert f"\x1b[{row};{column}H" in written
+        # Labels are two cells high.
+        assert re.search(r"\x1b\]66;s=2;1/1\x07", written)
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_a_run_on_the_stage(snap_compare: Any, course: Course, lossy: Any, theme: str) -> None:
+    connection = StandIn(TALK)
+    app = PresentApp(connection, course, settings=Settings(None))
+
+    async def ready(pilot: Pilot[Any]) -> None:
+        app.theme = themes.LOOKS[theme].theme.name
+        connection.show(place=Place(0, 1))
+        connection.play(lossy)
+        await until_text(pilot, "mean RTT")
+        await pilot.pause()
+
+    assert snap_compare(app, terminal_size=MAIN, run_before=ready)
