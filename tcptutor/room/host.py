@@ -13,17 +13,18 @@ import sys
 import time
 from collections.abc import Coroutine
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from tcptutor.base import places
 from tcptutor.base.errors import TutorError
 from tcptutor.room import launch, protocol, records
-from tcptutor.room.lecture_control import LectureControl
-from tcptutor.room.lecture_runs import Play
+from tcptutor.room.lecture_state import LectureRecord, Resumed, talk_of
 from tcptutor.room.protocol import (
     Ended,
     EndLecture,
+    FromTerminal,
     Hello,
     RunBegins,
     RunEvent,
@@ -32,10 +33,13 @@ from tcptutor.room.protocol import (
     ToTerminal,
     Welcome,
 )
-from tcptutor.room.records import OpenedLecture
+from tcptutor.room.records import LectureLog, OpenedLecture
 from tcptutor.room.slides import Lecture, Slide
-from tcptutor.room.talk import Talk
 from tcptutor.room.terminals import ConnectedTerminal
+
+if TYPE_CHECKING:
+    from tcptutor.room.lecture_control import LectureControl
+    from tcptutor.room.lecture_runs import Play
 
 _IDLE_S = 3 * 3600.0
 """Longest time without a terminal."""
@@ -47,32 +51,48 @@ class LectureProcess:
     """A lecture and its terminals."""
 
     def __init__(self, folder: Path, opened: OpenedLecture) -> None:
+        self._folder, self._opened = folder, opened
+        self._log = LectureLog(folder, opened)
         self._terminals = list[ConnectedTerminal]()
         self._sending = set[asyncio.Task[None]]()
         self._ended = asyncio.Event()
         self._reason = ""
-        self._talk = Talk()
-        self._control = LectureControl(folder, opened, self)
+        self._talk = talk_of(self._log.state, opened.lecture)
+        self._control: LectureControl | None = None
+        self._can_obey = asyncio.Event()
 
     async def serve(self) -> None:
         """Serve terminals until the lecture ends or a signal arrives."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._stop, "the lecture process was stopped")
-        await self._control.start()
+        if self._log.state.elapsed_s:
+            self._log.append(LectureRecord(at=self._log.state.elapsed_s, happening=Resumed()))
         path = launch.socket_path()
         path.unlink(missing_ok=True)
         server = await asyncio.start_unix_server(self._attend, path, limit=protocol.LONGEST_COMMAND)
         path.chmod(0o600)
-        ticking = asyncio.create_task(self._tick())
+        working = asyncio.create_task(self._work())
         try:
             await self._ended.wait()
         finally:
-            ticking.cancel()
             server.close()
             path.unlink(missing_ok=True)
             self._broadcast(Ended(self._reason))
-            await asyncio.gather(*(terminal.close() for terminal in self._terminals), self._control.close())
+            working.cancel()
+            await asyncio.gather(working, *(each.close() for each in self._terminals), return_exceptions=True)
+            if self._control is not None:
+                await self._control.close()
+
+    async def _work(self) -> None:
+        """Take control: a resumed lecture shows its slide before the course and the lab are imported."""
+        control = (await asyncio.to_thread(_import_control))(self._folder, self._opened, self._log, self)
+        self._control = control
+        await control.start()
+        self._can_obey.set()
+        self.lecture_changed()
+        self.run_changed()
+        await self._tick(control)
 
     # Terminals
 
@@ -92,23 +112,26 @@ class LectureProcess:
             )
             return
         terminal.role = hello.role
-        lecture = self._control.lecture
+        lecture = self._opened.lecture
         self._terminals.append(terminal)
         try:
             terminal.send(Welcome(lecture if terminal.drives else _without_notes(lecture)))
             self.lecture_changed()
             terminal.send(Shows(self._talk))
-            await self._send_run(terminal)
+            self._spawn(self._send_run(terminal))
             while (message := await terminal.receive()) is not None:
                 if terminal.drives:
-                    self._control.obey(message)
-                    if isinstance(message, EndLecture):
-                        self._stop(
-                            f"the lecture has ended: {self._control.report_file} has its times and votes"
-                        )
+                    await self._obey(message)
         finally:
             self._terminals.remove(terminal)
             self.lecture_changed()
+
+    async def _obey(self, message: FromTerminal) -> None:
+        await self._can_obey.wait()
+        assert self._control is not None
+        self._control.obey(message)
+        if isinstance(message, EndLecture):
+            self._stop(f"the lecture has ended: {self._control.report_file} has its times and votes")
 
     def _broadcast(self, message: ToTerminal, *, to_watchers: bool = True) -> None:
         text = protocol.line(message)
@@ -118,7 +141,7 @@ class LectureProcess:
 
     async def _send_run(self, terminal: ConnectedTerminal) -> None:
         """Send the run on screen from its beginning, unless the terminal has it."""
-        play = await self._control.play()
+        play = await self._control.play() if self._control is not None else None
         if play is None or terminal.run == play.id:
             return
         terminal.run = play.id
@@ -130,12 +153,15 @@ class LectureProcess:
 
     def lecture_changed(self) -> None:
         """Show the room what has changed, and the speaker's view to those who drive."""
+        control = self._control
+        talk = control.talk if control is not None else talk_of(self._log.state, self._opened.lecture)
         fronts = sum(terminal.role == "present" for terminal in self._terminals)
-        talk = msgspec.structs.replace(self._control.talk, fronts=fronts)
+        talk = msgspec.structs.replace(talk, fronts=fronts)
         if talk != self._talk:
             self._talk = talk
             self._broadcast(Shows(talk))
-        self._broadcast(Tells(self._control.teacher_view), to_watchers=False)
+        if control is not None:
+            self._broadcast(Tells(control.teacher_view), to_watchers=False)
 
     def run_changed(self) -> None:
         """Send every terminal the run on screen."""
@@ -151,7 +177,7 @@ class LectureProcess:
 
     # Time
 
-    async def _tick(self) -> None:
+    async def _tick(self, control: LectureControl) -> None:
         alone_since = saved = time.monotonic()
         while True:
             await asyncio.sleep(_TICK_S)
@@ -163,7 +189,7 @@ class LectureProcess:
                 self._stop("no terminal for three hours")
             if now - saved > _SAVE_S:
                 saved = now
-                self._control.pass_time()
+                control.pass_time()
 
     def _stop(self, reason: str) -> None:
         self._reason = self._reason or reason
@@ -173,6 +199,12 @@ class LectureProcess:
         task = asyncio.create_task(work)
         self._sending.add(task)
         task.add_done_callback(self._sending.discard)
+
+
+def _import_control() -> type[LectureControl]:
+    from tcptutor.room.lecture_control import LectureControl  # noqa: PLC0415
+
+    return LectureControl
 
 
 def _without_notes(lecture: Lecture) -> Lecture:

@@ -14,7 +14,7 @@ from tcptutor.backends.lab import Lab
 from tcptutor.backends.replay import playback
 from tcptutor.base import files, places
 from tcptutor.base.errors import TutorError, UsageError
-from tcptutor.room.flows import FlowMeter
+from tcptutor.room.flows import FlowMeter, FlowsPlan
 from tcptutor.room.lecture_pages import LecturePages
 from tcptutor.room.lecture_polls import LecturePolls, PollCommand
 from tcptutor.room.lecture_report import report_text
@@ -27,7 +27,6 @@ from tcptutor.room.lecture_state import (
     Over,
     Passed,
     Polled,
-    Resumed,
     RunAsked,
     RunBegan,
     RunOver,
@@ -35,6 +34,7 @@ from tcptutor.room.lecture_state import (
     question_of,
     run_of,
     shown_run,
+    talk_of,
     teacher_view,
 )
 from tcptutor.room.protocol import (
@@ -48,7 +48,7 @@ from tcptutor.room.protocol import (
 )
 from tcptutor.room.records import LectureLog, OpenedLecture
 from tcptutor.room.slides import FlowsShown
-from tcptutor.room.talk import Place, RunSource, RunView, Talk, TeacherView
+from tcptutor.room.talk import Place, RunSource, Talk, TeacherView
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 from tcptutor.wire.protocol import Event
@@ -70,11 +70,13 @@ class LectureListener(Protocol):
 class LectureControl:
     """The lecture in a folder, without its terminals."""
 
-    def __init__(self, folder: Path, opened: OpenedLecture, listener: LectureListener) -> None:
+    def __init__(
+        self, folder: Path, opened: OpenedLecture, log: LectureLog, listener: LectureListener
+    ) -> None:
         self.lecture, self._listener = opened.lecture, listener
         self.report_file = folder / "report.txt"
         """File that the end of the lecture writes."""
-        self._log = LectureLog(folder, opened)
+        self._log = log
         self._began = time.monotonic() - self.state.elapsed_s
         self._pages = LecturePages(opened.lecture, folder.name)
         self._runs = LectureRuns(folder, lambda: Lab(opened.backend, opened.clock), self)
@@ -89,8 +91,6 @@ class LectureControl:
     async def start(self) -> None:
         """Resume a killed lecture, and open the page where students join in the background."""
         await asyncio.to_thread(self._runs.recover)
-        if self.state.elapsed_s:
-            self._append(Resumed())
         if self._log.damaged:
             self._remarks.append(f"{self._log.damaged} damaged records of the lecture are left out")
         self._enter_run()
@@ -113,19 +113,11 @@ class LectureControl:
     @property
     def talk(self) -> Talk:
         """What is on screen."""
-        state, shown = self.state, self._shown
-        run = run_of(state, shown)
-        return Talk(
-            place=state.place,
-            is_black=state.is_black,
-            run=RunView(
-                state=run.state,
-                source=run.source,
-                id=run.id,
-                problem=run.problem,
-                has_prepared=shown is not None and self._with_prepared.get(shown, False),
-            ),
-            poll=self._polls.view(self.lecture.slides[state.place.slide]),
+        shown = self._shown
+        has_prepared = shown is not None and self._with_prepared.get(shown, False)
+        return msgspec.structs.replace(
+            talk_of(self.state, self.lecture, has_prepared=has_prepared),
+            poll=self._polls.view(self.lecture.slides[self.state.place.slide]),
             audience=self._polls.audience,
             flows=self._meter.view() if self._meter is not None and shown == self._metered else None,
         )
@@ -208,7 +200,7 @@ class LectureControl:
         if isinstance(step, FlowsShown):
             picks = self._polls.picks if source == "live" else {}
             plan = await asyncio.to_thread(self._pages.plan_flows, step, picks, number)
-            self._append(FlowsPlanned(shown, plan))
+            self._append(FlowsPlanned(shown, msgspec.Raw(msgspec.json.encode(plan))))
             self._show_flows(FlowMeter(plan), shown)
             return plan.experiment
         experiment = await asyncio.to_thread(self._pages.experiment, shown)
@@ -310,10 +302,8 @@ class LectureControl:
 
     async def _resume_flows(self, shown: Place) -> None:
         """Compute the rates of an earlier room experiment from its plan and run."""
-        run, meter = (
-            await self._runs.load(run_of(self.state, shown).id),
-            FlowMeter(self.state.plans[shown]),
-        )
+        run = await self._runs.load(run_of(self.state, shown).id)
+        meter = FlowMeter(msgspec.json.decode(self.state.plans[shown], type=FlowsPlan))
         if run is not None and self._shown == shown != self._metered:
             for event in playback(run):
                 meter.take(event)

@@ -10,10 +10,9 @@ from typing import TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from tcptutor.room.flows import FlowsPlan
 from tcptutor.room.protocol import Black, ClosePoll, Discuss, FromTerminal, Go, OpenPoll, Step
 from tcptutor.room.slides import AnyStep, Ask, FlowsShown, Lecture, RunShown, Slide
-from tcptutor.room.talk import Place, RunSource, RunState, TeacherView
+from tcptutor.room.talk import Place, RunSource, RunState, RunView, Talk, TeacherView
 
 INTERRUPTED = "the lecture process ended during it"
 """Problem of a run that a killed lecture process left unfinished."""
@@ -65,7 +64,8 @@ class FlowsPlanned(msgspec.Struct, frozen=True, tag=True):
     """The students' flows became an experiment."""
 
     shown: Place
-    plan: FlowsPlan
+    plan: msgspec.Raw
+    """A `room.flows.FlowsPlan`, encoded: a resumed lecture shows its slide before it reads plans."""
 
 
 class Passed(msgspec.Struct, frozen=True, tag=True):
@@ -111,7 +111,7 @@ class LectureState(msgspec.Struct, frozen=True, kw_only=True):
     is_black: bool = False
     runs: dict[Place, ShownRun] = {}
     """Latest run by the place of the step that shows it."""
-    plans: dict[Place, FlowsPlan] = {}
+    plans: dict[Place, msgspec.Raw] = {}
     """Latest plan of a room experiment by the place of its step."""
     slide_seconds: dict[int, float] = {}
     """Time on each slide, by slide."""
@@ -191,6 +191,18 @@ def moved(state: LectureState, lecture: Lecture, message: FromTerminal) -> Happe
 def run_of(state: LectureState, shown: Place | None) -> ShownRun:
     """Return the latest run of a step, which may be none."""
     return state.runs.get(shown, ShownRun()) if shown is not None else ShownRun()
+
+
+def talk_of(state: LectureState, lecture: Lecture, *, has_prepared: bool = False) -> Talk:
+    """Return what is on screen, without votes and room experiments."""
+    run = run_of(state, shown_run(lecture, state.place))
+    return Talk(
+        place=state.place,
+        is_black=state.is_black,
+        run=RunView(
+            state=run.state, source=run.source, id=run.id, problem=run.problem, has_prepared=has_prepared
+        ),
+    )
 
 
 def teacher_view(state: LectureState, lecture: Lecture, now: float) -> TeacherView:
