@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -51,6 +53,7 @@ def present(request: PresentRequest) -> int:
     Raises:
         TutorError: No lecture can be started or joined.
     """
+    _check_contradictions(request)
     if request.stop:
         return _stop()
     if request.write is not None:
@@ -63,6 +66,8 @@ def present(request: PresentRequest) -> int:
             backend=request.backend,
             clock=request.clock,
         )
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise TutorError("a lecture is shown in a terminal: open one")
     here = launch.running()
     if request.resume and here is None:
         launch.start(_unfinished())
@@ -78,6 +83,24 @@ def present(request: PresentRequest) -> int:
             " `tcptutor present --stop`"
         )
     return _show("watch" if request.watch else "notes" if request.notes else "present")
+
+
+def _check_contradictions(request: PresentRequest) -> None:
+    """Raise UsageError for options that exclude each other."""
+    purposes = {
+        "--resume": request.resume,
+        "--check": request.check_first,
+        "--write-lecture": request.write is not None,
+        "--stop": request.stop,
+    }
+    chosen = [name for name, is_chosen in purposes.items() if is_chosen]
+    if len(chosen) > 1:
+        raise UsageError(f"{chosen[0]} and {chosen[1]} exclude each other: omit one")
+    if request.notes and request.watch:
+        raise UsageError("--notes are for the speaker and --watch is for the room: omit one")
+    joins = request.resume or request.notes or request.watch or request.stop
+    if joins and (request.target is not None or request.lecture is not None):
+        raise UsageError("a lecture that has begun has its slides: omit the module and --lecture")
 
 
 def _write(request: PresentRequest, target: Path) -> int:
@@ -102,8 +125,9 @@ def _unfinished() -> Path:
 
 def _remark_unfinished() -> None:
     folder = records.latest()
-    if folder is not None and not records.read_state(folder).is_over:
-        remark(f"the lecture in {folder} was not ended; this one is new")
+    with contextlib.suppress(TutorError):  # a damaged one
+        if folder is not None and not records.read_state(folder).is_over:
+            remark(f"the lecture in {folder} was not ended; this one is new")
 
 
 def _opened(request: PresentRequest) -> OpenedLecture:
@@ -166,7 +190,7 @@ def _stop() -> int:
 
 
 async def _end() -> int:
-    async with Connection("present") as connection:
+    async with Connection("notes") as connection:
         connection.send(EndLecture())
         async for message in connection:
             if isinstance(message, Ended):
