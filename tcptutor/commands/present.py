@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,6 +27,7 @@ from tcptutor.room.records import OpenedLecture
 from tcptutor.room.slides import Lecture
 from tcptutor.room.talk import Place
 from tcptutor.room.web.addresses import parse_listen, parse_public_url
+from tcptutor.ui.start import TEXTUAL_OPTIONS
 
 
 class PresentRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,6 +162,12 @@ def _lecture(request: PresentRequest) -> tuple[Lecture, Place]:
 
 
 def _show(role: Role) -> int:
+    for name, value in TEXTUAL_OPTIONS.items():
+        os.environ.setdefault(name, value)
+    if role == "notes":
+        from tcptutor.ui.present.notes import show_notes  # noqa: PLC0415  # imports textual
+
+        return show_notes(Connection(role))
     return asyncio.run(_follow(role))
 
 
