@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import NamedTuple
 
 from tcptutor.figures.lines import MUTED, STRONG, WARN
@@ -19,6 +20,9 @@ from tcptutor.room.slides import (
     VerdictShown,
 )
 from tcptutor.room.talk import Place, PollView, RunView, TeacherView
+
+_MOST_CHARACTERS = 60
+"""Characters of a text that comes next."""
 
 
 class Pace(NamedTuple):
@@ -116,10 +120,8 @@ _STEP_WORDS: dict[type[AnyStep], str] = {
 
 def _words(step: AnyStep) -> str:
     match step:
-        case Line(text=text):
-            return text
-        case OwnText(markdown=markdown):
-            return markdown.strip().partition("\n")[0]
+        case Line(text=text) | OwnText(markdown=text):
+            return textwrap.shorten(text.partition("\n")[0].strip("-*# "), _MOST_CHARACTERS, placeholder=" …")
         case RunShown(setting=setting):
             return f"the run, {setting}" if setting else "the run"
     return _STEP_WORDS[type(step)]
