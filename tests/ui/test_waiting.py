@@ -74,7 +74,7 @@ async def test_a_run_shows_its_place_and_can_be_stopped_while_it_waits(
         await until_text(pilot, "waiting for a lab: place 1 of 1")
         lab.turn.set()
         await until(pilot, lambda: app.bench.live is not None and app.bench.live.report is not None)
-        assert "place 1 of 1" not in text(app)
+        await until(pilot, lambda: "place 1 of 1" not in text(app))
         await app.bench.close()
 
 
