@@ -537,6 +537,12 @@ def import_(**given: Any) -> None:
     "--sessions", type=click.IntRange(1, 500), default=30, show_default=True, help="Most students at a time."
 )
 @click.option(
+    "--labs",
+    type=click.IntRange(1, 500),
+    metavar="N",
+    help="Most experiments at a time; others wait in a fair queue. By default one for each core, if memory allows.",
+)
+@click.option(
     "--keep",
     default="10m",
     show_default=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib.util
 import logging
 import os
@@ -11,6 +12,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,6 +20,9 @@ from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.base.errors import ImageDamaged, MissingTool, UsageError, quoted
 from tcptutor.base.places import SERVE, chosen_course, pip_install
 from tcptutor.commands.output import print_lines, remark, warn
+
+if TYPE_CHECKING:
+    from tcptutor.serve.students import Student
 
 _DURATION = re.compile(r"(\d{1,6})(s|m|h)")
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
@@ -37,6 +42,8 @@ class ServeRequest(msgspec.Struct, frozen=True, kw_only=True):
     sessions: int = 30
     keep: str = "10m"
     idle: str = "1h"
+    labs: int | None = None
+    """Number of labs that run at a time."""
     backend: str = "auto"
 
 
@@ -46,10 +53,11 @@ def serve(request: ServeRequest) -> int:
         raise MissingTool(f"tcptutor serve needs textual-serve and aiohttp: run {pip_install(*SERVE)}")
     from tcptutor.serve.app_forks import AppForks  # noqa: PLC0415
     from tcptutor.serve.guard import parse_address  # noqa: PLC0415  # imports aiohttp
+    from tcptutor.serve.lab_queue import LabQueue, usual_labs  # noqa: PLC0415
     from tcptutor.serve.logins import Logins  # noqa: PLC0415
     from tcptutor.serve.server import CourseServer  # noqa: PLC0415
     from tcptutor.serve.sessions import SessionLimits, Sessions  # noqa: PLC0415
-    from tcptutor.serve.students import numbered, owner, read_students, server_folder  # noqa: PLC0415
+    from tcptutor.serve.students import owner, server_folder  # noqa: PLC0415
 
     address = parse_address(request.listen, request.public_url)
     limits = SessionLimits(
@@ -57,12 +65,7 @@ def serve(request: ServeRequest) -> int:
         keep_s=parse_duration(request.keep, "--keep"),
         idle_s=parse_duration(request.idle, "--idle"),
     )
-    if request.students is not None and request.open_to is not None:
-        raise UsageError("--students names the students, --open-to counts them: give one of the two")
-    if request.students is not None:
-        students = read_students(request.students)
-    else:
-        students = numbered(request.open_to) if request.open_to is not None else (owner(),)
+    students = _students(request)
     backend = _backend(request.backend, is_for_others=not students[0].is_owner)
     # -P: nothing is imported from the working folder.
     program = [
@@ -77,6 +80,9 @@ def serve(request: ServeRequest) -> int:
     forks = AppForks(program, owner().environment(os.environ))
     logins = Logins(server_folder() / "logins.json")
 
+    labs = LabQueue(server_folder(), request.labs or usual_labs())
+    shares_labs = not students[0].is_owner and backend != "replay"
+
     names = {student.name for student in students}
     if unknown_names := [name for name in request.new_links if name not in names]:
         raise UsageError(
@@ -86,7 +92,7 @@ def serve(request: ServeRequest) -> int:
         address,
         {student.name: student for student in students},
         logins,
-        Sessions(limits, forks.start_session, os.environ),
+        Sessions(limits, forks.start_session, {**os.environ, **(labs.environment if shares_labs else {})}),
     )
 
     def print_links(port: int, wanted: Sequence[str]) -> None:
@@ -107,7 +113,7 @@ def serve(request: ServeRequest) -> int:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, stopped.set)
         try:
-            async with server.listen() as port:
+            async with labs if shares_labs else contextlib.nullcontext(), server.listen() as port:
                 forks.start()
                 print_links(
                     port,
@@ -121,6 +127,16 @@ def serve(request: ServeRequest) -> int:
 
     asyncio.run(run())
     return 0
+
+
+def _students(request: ServeRequest) -> tuple[Student, ...]:
+    from tcptutor.serve.students import numbered, owner, read_students  # noqa: PLC0415
+
+    if request.students is not None and request.open_to is not None:
+        raise UsageError("--students names the students, --open-to counts them: give one of the two")
+    if request.students is not None:
+        return read_students(request.students)
+    return numbered(request.open_to) if request.open_to is not None else (owner(),)
 
 
 def parse_duration(text: str, option: str) -> float:

@@ -1,7 +1,7 @@
 """Queue for the labs of a server: a few labs, shared fairly by the students of many sessions.
 
     async with LabQueue(folder, labs=2) as queue:
-        environment |= queue.environment(student)       # of the student's app, which asks with `backends.lab_turn`
+        environment |= queue.environment        # of the apps, which ask with `backends.lab_turn`
 
 The lab goes to who had none so far, then to whoever gave theirs back longest ago. A connection is a turn: it ends with
 the app that holds it, however that ends.
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import socket
 from dataclasses import dataclass, field
 from itertools import count
@@ -18,9 +19,9 @@ from pathlib import Path
 
 import msgspec
 
+from tcptutor.backends.guest import sizes
 from tcptutor.backends.lab_turn import (
     QUEUE,
-    STUDENT,
     AskTurn,
     QueueMessage,
     TurnBegins,
@@ -32,12 +33,18 @@ from tcptutor.backends.lab_turn import (
 from tcptutor.base.errors import TutorError, refused
 from tcptutor.base.files import make_private
 
-_SOCKET = "labs.sock"
+_SOCKET = "labs-{}.sock"
+"""With the process id: a user may run several servers."""
 _MOST_CONNECTIONS = 1000
 _ASK_S = 10.0
 """Seconds for a connection to ask."""
 _MOST_UNSENT = 1 << 16
 """Bytes that an app may leave unread."""
+
+
+def usual_labs() -> int:
+    """Return how many labs this machine can run at a time: each takes a core and a guest's memory."""
+    return max(1, min(len(os.sched_getaffinity(0)), sizes.room_for(sizes.DEFAULT_SIZE)))
 
 
 @dataclass(eq=False)
@@ -73,7 +80,7 @@ class LabQueue:
         listener = socket.socket(socket.AF_UNIX)
         try:
             make_private(self._folder)
-            self._path.unlink(missing_ok=True)
+            self._remove_sockets_of_killed_servers()
             with short_name(self._path) as name:
                 listener.bind(name)
             self._path.chmod(0o600)
@@ -93,7 +100,7 @@ class LabQueue:
 
     @property
     def _path(self) -> Path:
-        return self._folder / _SOCKET
+        return self._folder / _SOCKET.format(os.getpid())
 
     @property
     def waiting(self) -> tuple[str, ...]:
@@ -105,9 +112,16 @@ class LabQueue:
         """Students who have a lab."""
         return tuple(asker.student for asker in self._holding)
 
-    def environment(self, student: str) -> dict[str, str]:
-        """Return the variables with which a student's app finds the queue."""
-        return {QUEUE: str(self._path), STUDENT: student}
+    @property
+    def environment(self) -> dict[str, str]:
+        """Variables with which an app finds the queue."""
+        return {QUEUE: str(self._path)}
+
+    def _remove_sockets_of_killed_servers(self) -> None:
+        for path in self._folder.glob(_SOCKET.format("*")):
+            server = path.stem.partition("-")[2]
+            if path == self._path or not Path("/proc", server).exists():
+                path.unlink(missing_ok=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

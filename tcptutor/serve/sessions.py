@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import msgspec
 from textual_serve.download_manager import DownloadManager
 
+from tcptutor.backends.lab_turn import STUDENT
 from tcptutor.base.printable import escaped
 from tcptutor.serve.session import Browser, Closing, Session, SessionFailed, StartApp
 from tcptutor.serve.students import Student
@@ -102,7 +103,8 @@ class Sessions:
         self._sessions[student.name] = session
         try:
             async with self._starts:
-                await session.launch(student.environment(self._environment), size)
+                own = {**student.environment(self._environment), STUDENT: student.name}
+                await session.launch(own, size)
         except BaseException as error:
             self._forget(session)
             if isinstance(error, SessionFailed):

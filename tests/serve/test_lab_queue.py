@@ -15,7 +15,7 @@ import pytest
 
 from tcptutor.backends import selection
 from tcptutor.backends.lab import Lab
-from tcptutor.backends.lab_turn import LabTurns, short_name, turns_here
+from tcptutor.backends.lab_turn import QUEUE, STUDENT, LabTurns, short_name, turns_here
 from tcptutor.backends.selection import ChosenBackend
 from tcptutor.base.errors import LabError, LabUnavailable
 from tcptutor.run import Environment
@@ -43,7 +43,7 @@ class App:
     """A student's app that asks for labs."""
 
     def __init__(self, queue: LabQueue, student: str) -> None:
-        turns = turns_here(queue.environment(student))
+        turns = turns_here({**queue.environment, STUDENT: student})
         assert turns is not None
         self.turns: LabTurns = turns
         self.place = ""
@@ -150,7 +150,7 @@ async def test_thirty_students_with_two_labs_all_get_one_in_order(folder: Path) 
 async def test_the_lab_of_a_killed_app_goes_to_the_next(folder: Path, mark: str) -> None:
     async with LabQueue(folder, labs=1) as queue:
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", HOLDER, env={**os.environ, **queue.environment("ada")}, stdout=-1
+            sys.executable, "-c", HOLDER, env={**os.environ, **queue.environment, STUDENT: "ada"}, stdout=-1
         )
         assert process.stdout is not None
         assert await process.stdout.readline() == b"True\n"
@@ -177,13 +177,27 @@ async def test_a_server_that_is_gone_is_an_error_in_a_line(folder: Path) -> None
     ada.turns.release()
 
 
+def test_sockets_of_killed_servers_are_removed_and_those_of_other_servers_stay(folder: Path) -> None:
+    folder.mkdir(mode=0o700)
+    killed, other = folder / "labs-999999999.sock", folder / "labs-1.sock"
+    for path in (killed, other):
+        path.touch()
+
+    async def look() -> int:
+        async with LabQueue(folder, labs=1) as queue:
+            return os.stat(queue.environment[QUEUE]).st_mode  # noqa: PTH116  # no I/O to speak of
+
+    assert asyncio.run(look()) & 0o777 == 0o600
+    assert (killed.exists(), list(folder.iterdir())) == (False, [other])
+
+
 @pytest.mark.parametrize("line", [b"\n", b"{}\n", b"x" * 5000 + b"\n", b"\xff\0\n", b""])
 async def test_a_malformed_line_closes_its_connection_and_nothing_else(folder: Path, line: bytes) -> None:
     async with LabQueue(folder, labs=1) as queue:
         (ada,) = apps(queue, "ada")
         await ada.take()
         with socket.socket(socket.AF_UNIX) as raw:
-            with short_name(folder / "labs.sock") as name:
+            with short_name(Path(queue.environment[QUEUE])) as name:
                 raw.connect(name)
             raw.sendall(line)
             raw.shutdown(socket.SHUT_WR)
@@ -247,7 +261,7 @@ async def labs(
     async with LabQueue(folder, labs=count) as queue:
         made = []
         for student in students:
-            for name, value in queue.environment(student).items():
+            for name, value in {**queue.environment, STUDENT: student}.items():
                 patch.setenv(name, value)
             made.append(Lab())
         yield made
@@ -322,7 +336,7 @@ async def test_there_is_no_run_ahead_and_no_second_lab_while_labs_are_shared(
 async def test_a_lab_without_its_server_says_so_and_replays_nothing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("TCPTUTOR_LAB_QUEUE", str(tmp_path / "gone" / "labs.sock"))
+    monkeypatch.setenv(QUEUE, str(tmp_path / "gone" / "labs.sock"))
 
     async def choose(*_: object) -> ChosenBackend:
         return ChosenBackend(Guest(), "guest", "virtual", "")  # type: ignore[arg-type]
