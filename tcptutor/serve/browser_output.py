@@ -14,7 +14,7 @@ _PIECE = 32 << 10
 """Bytes of a message, and of those that the kernel may hold unsent."""
 
 
-class Peer(Protocol):
+class OutputPeer(Protocol):
     """The part of a websocket that output needs."""
 
     async def send_bytes(self, data: bytes) -> None: ...
@@ -24,7 +24,7 @@ class Peer(Protocol):
 class BrowserOutput:
     """Output to one browser. `write` never waits; `send` runs as a task until it is canceled or the peer is gone."""
 
-    def __init__(self, peer: Peer, on_caught_up: Callable[[], Awaitable[object]]) -> None:
+    def __init__(self, peer: OutputPeer, on_caught_up: Callable[[], Awaitable[object]]) -> None:
         self._peer, self._on_caught_up = peer, on_caught_up
         self._waiting: deque[bytes | str] = deque()
         self._size = 0

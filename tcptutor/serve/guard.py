@@ -37,7 +37,7 @@ _HEADERS = {
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-class Address(msgspec.Struct, frozen=True):
+class ServerAddress(msgspec.Struct, frozen=True):
     """Where the server listens, and the URL under which browsers reach it."""
 
     host: str
@@ -99,7 +99,7 @@ class Address(msgspec.Struct, frozen=True):
         return True
 
 
-def parse_address(text: str, public_url: str = "") -> Address:
+def parse_address(text: str, public_url: str = "") -> ServerAddress:
     """Parse ADDRESS:PORT and a public URL. Raises UsageError."""
     host, colon, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
@@ -112,10 +112,10 @@ def parse_address(text: str, public_url: str = "") -> Address:
         raise UsageError(
             f"{quoted(public_url)} is no URL of a server: give one such as https://lab.example.edu"
         )
-    return Address(host, int(port), public_url.rstrip("/"))
+    return ServerAddress(host, int(port), public_url.rstrip("/"))
 
 
-def guard(address: Address) -> Middleware:
+def guard(address: ServerAddress) -> Middleware:
     """Return the middleware that checks Host and Origin."""
 
     @web.middleware
@@ -133,7 +133,7 @@ async def add_headers(_request: web.Request, answer: web.StreamResponse) -> None
         answer.headers.setdefault(name, value)
 
 
-def _check_source(request: web.Request, address: Address) -> None:
+def _check_source(request: web.Request, address: ServerAddress) -> None:
     """Raise HTTPException unless the request is for this server, and from its own page where that matters."""
     transport = request.transport
     if transport is None:

@@ -20,10 +20,10 @@ from tcptutor.base import places
 from tcptutor.base.errors import TutorError
 from tcptutor.base.printable import escaped
 from tcptutor.serve import exported
+from tcptutor.serve.browser_session import BrowserSession, Closing, SessionFailed
 from tcptutor.serve.connections import Connections
-from tcptutor.serve.guard import Address, Budget, add_headers, guard
+from tcptutor.serve.guard import Budget, ServerAddress, add_headers, guard
 from tcptutor.serve.logins import LIFETIME_S, Logins
-from tcptutor.serve.session import Closing, Session, SessionFailed
 from tcptutor.serve.sessions import ServerFull, Sessions
 from tcptutor.serve.students import Student
 
@@ -53,7 +53,7 @@ class CourseServer:
     """The app for students in browsers."""
 
     def __init__(
-        self, address: Address, students: Mapping[str, Student], logins: Logins, sessions: Sessions
+        self, address: ServerAddress, students: Mapping[str, Student], logins: Logins, sessions: Sessions
     ) -> None:
         self._address, self._students, self._logins, self._sessions = address, students, logins, sessions
         self._cookie = "__Host-tcptutor" if address.is_secure else f"tcptutor-{address.port}"
@@ -232,7 +232,7 @@ class CourseServer:
         )
 
 
-async def _converse(websocket: web.WebSocketResponse, session: Session) -> None:
+async def _converse(websocket: web.WebSocketResponse, session: BrowserSession) -> None:
     """Pass the page's messages to the session until the page goes. Raises BadMessage."""
     messages, amount = Budget(_MESSAGES_PER_S, _MESSAGES_AT_ONCE), Budget(_BYTES_PER_S, _BYTES_AT_ONCE)
     last_without_waiting = time.monotonic()
@@ -251,7 +251,7 @@ async def _converse(websocket: web.WebSocketResponse, session: Session) -> None:
         await _take(message.data, websocket, session)
 
 
-async def _take(text: str, websocket: web.WebSocketResponse, session: Session) -> None:
+async def _take(text: str, websocket: web.WebSocketResponse, session: BrowserSession) -> None:
     try:
         match json.loads(text):
             case ["stdin", str(keys)]:

@@ -12,7 +12,7 @@ from textual_serve.download_manager import DownloadManager
 
 from tcptutor.backends.lab_turn import STUDENT
 from tcptutor.base.printable import escaped
-from tcptutor.serve.session import Browser, Closing, Session, SessionFailed, StartApp
+from tcptutor.serve.browser_session import Browser, BrowserSession, Closing, SessionFailed, StartApp
 from tcptutor.serve.students import Student
 
 log = logging.getLogger("tcptutor.serve")
@@ -45,7 +45,7 @@ class Sessions:
         """Take what starts an app, and the server's environment."""
         self.downloads = DownloadManager()
         self._limits, self._start, self._environment = limits, start, server
-        self._sessions: dict[str, Session] = {}
+        self._sessions: dict[str, BrowserSession] = {}
         self._locks: dict[str, asyncio.Lock] = {}
         self._starts = asyncio.Semaphore(_STARTS)
         self._watch: asyncio.Task[None] | None = None
@@ -54,7 +54,7 @@ class Sessions:
     def __len__(self) -> int:
         return len(self._sessions)
 
-    def find(self, student: str) -> Session | None:
+    def find(self, student: str) -> BrowserSession | None:
         """Return the student's session, if there is one."""
         return self._sessions.get(student)
 
@@ -62,7 +62,7 @@ class Sessions:
         """Begin to end sessions that nobody uses."""
         self._watch = asyncio.create_task(self._end_unused())
 
-    async def show(self, student: Student, browser: Browser, size: tuple[int, int]) -> Session:
+    async def show(self, student: Student, browser: Browser, size: tuple[int, int]) -> BrowserSession:
         """Show the student's app in the browser: the one that runs, or a new one.
 
         Raises:
@@ -96,10 +96,10 @@ class Sessions:
         )
         self._sessions.clear()
 
-    async def _new(self, student: Student, size: tuple[int, int]) -> Session:
+    async def _new(self, student: Student, size: tuple[int, int]) -> BrowserSession:
         while len(self._sessions) >= self._limits.sessions:
             await self._make_room()
-        session = Session(student, self.downloads, self._start)
+        session = BrowserSession(student, self.downloads, self._start)
         self._sessions[student.name] = session
         try:
             async with self._starts:
@@ -128,7 +128,7 @@ class Sessions:
         await longest.end()
         self._forget(longest)
 
-    def _forget(self, session: Session) -> None:
+    def _forget(self, session: BrowserSession) -> None:
         if self._sessions.get(session.student.name) is session:
             del self._sessions[session.student.name]
             log.info("%s: session ended", escaped(session.student.name))
@@ -150,7 +150,7 @@ class Sessions:
                 elif not session.is_shown and now - session.left_at > self._limits.keep_s:
                     self._end_in_background(session, "not shown")
 
-    def _end_in_background(self, session: Session, reason: str) -> None:
+    def _end_in_background(self, session: BrowserSession, reason: str) -> None:
         task = asyncio.create_task(session.end(Closing.IDLE, reason))
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)

@@ -50,7 +50,7 @@ OF_OTHERS = {
     *("--timestamps", "--prefix"),  # kubectl
     *("--add-subuids", "--add-subgids"),  # usermod
 }
-OF_FILES = {"--course", "--roster", "--exceptions", "--versions", "--key"}
+OF_FILES = {"--course", "--students", "--roster", "--exceptions", "--versions", "--key"}
 """Options that take files, which a reader of the guide has and this folder lacks."""
 
 

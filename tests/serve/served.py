@@ -15,7 +15,7 @@ import aiohttp
 import msgspec
 
 from tcptutor.base.files import make_private
-from tcptutor.serve.guard import Address, parse_address
+from tcptutor.serve.guard import ServerAddress, parse_address
 from tcptutor.serve.logins import Logins
 from tcptutor.serve.server import CourseServer
 from tcptutor.serve.sessions import SessionLimits, Sessions
@@ -157,7 +157,7 @@ async def serving(
     folder: Path,
     *options: str,
     names: tuple[str, ...] = ("ada", "bob", "cleo"),
-    address: Address | None = None,
+    address: ServerAddress | None = None,
     environment: Mapping[str, str] | None = None,
     **limits: Any,
 ) -> AsyncIterator[Served]:

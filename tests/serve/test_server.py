@@ -95,7 +95,7 @@ async def test_an_app_that_dies_is_told(tmp_path: Path) -> None:
 
 async def test_nobody_waits_for_an_app_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It ignores signals, as does what it has started: all of it is gone after the grace."""
-    monkeypatch.setattr("tcptutor.serve.session.GRACE_S", 0.3)
+    monkeypatch.setattr("tcptutor.serve.browser_session.GRACE_S", 0.3)
     monkeypatch.setattr("tcptutor.serve.sessions._LOOK_EVERY_S", 0.1)
     async with serving(tmp_path, keep_s=0.5) as served:
         page = await (await served.student("ada")).open()
@@ -113,7 +113,7 @@ async def test_nobody_waits_for_an_app_that_hangs(tmp_path: Path, monkeypatch: p
 async def test_an_app_that_does_not_start_is_told(
     option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tcptutor.serve.session.START_S", 0.5 if "hang" in option else 20.0)
+    monkeypatch.setattr("tcptutor.serve.browser_session.START_S", 0.5 if "hang" in option else 20.0)
     async with serving(tmp_path, option) as served:
         page = await (await served.student("ada")).open()
         assert await page.closed() == 4003

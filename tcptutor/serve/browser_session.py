@@ -18,7 +18,7 @@ from textual_serve.download_manager import DownloadManager
 
 from tcptutor.base.errors import TutorError
 from tcptutor.base.printable import escaped
-from tcptutor.serve.browser_output import BrowserOutput, Peer
+from tcptutor.serve.browser_output import BrowserOutput, OutputPeer
 from tcptutor.serve.students import Student
 
 log = logging.getLogger("tcptutor.serve")
@@ -61,7 +61,7 @@ class SessionFailed(TutorError):
     """The app did not start."""
 
 
-class Browser(Peer, Protocol):
+class Browser(OutputPeer, Protocol):
     """The part of a websocket that a session needs."""
 
     async def close(self, *, code: int, message: bytes) -> Any: ...
@@ -78,7 +78,7 @@ class Closing:
     LEAVING = 4005
 
 
-class Session(AppService):
+class BrowserSession(AppService):
     """The app of one student. It lives until the app ends, or `end` is called."""
 
     def __init__(self, student: Student, downloads: DownloadManager, start: StartApp) -> None:
