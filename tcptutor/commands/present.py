@@ -19,10 +19,10 @@ from tcptutor.commands.present_check import check_lecture
 from tcptutor.commands.targets import check_regular
 from tcptutor.course.outline import OpenedCourse
 from tcptutor.room import launch, records
-from tcptutor.room.client import Connection, Interrupted
+from tcptutor.room.client import Connection
 from tcptutor.room.deck import default_lecture
 from tcptutor.room.lecture_file import read_lecture, write_lecture
-from tcptutor.room.protocol import Ended, EndLecture, Role, Shows, Welcome
+from tcptutor.room.protocol import Ended, EndLecture, Role
 from tcptutor.room.records import OpenedLecture
 from tcptutor.room.slides import Lecture
 from tcptutor.room.talk import Place
@@ -168,27 +168,9 @@ def _show(role: Role) -> int:
         from tcptutor.ui.present.notes import show_notes  # noqa: PLC0415  # imports textual
 
         return show_notes(Connection(role))
-    return asyncio.run(_follow(role))
+    from tcptutor.ui.present.stage_app import show_stage  # noqa: PLC0415
 
-
-async def _follow(role: Role) -> int:
-    """Print a line for each slide."""
-    async with Connection(role) as connection:
-        lecture: Lecture | None = None
-        shown: Place | None = None
-        async for message in connection:
-            match message:
-                case Welcome():
-                    lecture = message.lecture
-                case Shows(talk=talk) if lecture is not None and talk.place != shown:
-                    shown = talk.place
-                    slide = lecture.slides[shown.slide]
-                    print_lines(
-                        [f"{shown.slide + 1}.{shown.step + 1} of {len(lecture.slides)}  {slide.headline}"]
-                    )
-                case Interrupted(problem=problem) | Ended(reason=problem):
-                    remark(problem)
-    return 0
+    return show_stage(Connection(role), OpenedCourse().course, is_watching=role == "watch")
 
 
 def _stop() -> int:

@@ -73,9 +73,16 @@ class LectureProcess:
         server = await asyncio.start_unix_server(self._attend, path, limit=protocol.LONGEST_COMMAND)
         path.chmod(0o600)
         working = asyncio.create_task(self._work())
+        ended = asyncio.create_task(self._ended.wait())
         try:
-            await self._ended.wait()
+            await asyncio.wait([working, ended], return_when=asyncio.FIRST_COMPLETED)
+            if working.done():
+                working.result()
+        except Exception as error:
+            self._stop(f"the lecture process failed ({type(error).__name__}: {error})")
+            raise
         finally:
+            ended.cancel()
             server.close()
             path.unlink(missing_ok=True)
             self._broadcast(Ended(self._reason))
