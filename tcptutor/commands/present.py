@@ -17,7 +17,7 @@ from tcptutor.base.files import atomic
 from tcptutor.commands.output import print_files, print_lines, remark
 from tcptutor.commands.present_check import check_lecture
 from tcptutor.commands.targets import check_regular
-from tcptutor.course.outline import OpenedCourse
+from tcptutor.course.outline import Course, OpenedCourse
 from tcptutor.room import launch, records
 from tcptutor.room.client import Connection
 from tcptutor.room.deck import default_lecture
@@ -168,9 +168,20 @@ def _show(role: Role) -> int:
         from tcptutor.ui.present.notes import show_notes  # noqa: PLC0415  # imports textual
 
         return show_notes(Connection(role))
-    from tcptutor.ui.present.stage_app import show_stage  # noqa: PLC0415
+    from tcptutor.ui.present.stage_app import show_stage  # noqa: PLC0415  # imports textual
 
-    return show_stage(Connection(role), OpenedCourse().course, is_watching=role == "watch")
+    return show_stage(Connection(role), _course_here(), is_watching=role == "watch")
+
+
+def _course_here() -> Course:
+    """Return the course of the lecture that is running, which may be another than this command's."""
+    folder = launch.running()
+    given = records.read_opened(folder).course if folder is not None else ""
+    if not given:
+        return OpenedCourse().course
+    from tcptutor.course.pack import course_folder  # noqa: PLC0415  # the shipped course needs none
+
+    return OpenedCourse(course_folder(Path(given))).course
 
 
 def _stop() -> int:

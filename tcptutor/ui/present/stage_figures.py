@@ -16,7 +16,6 @@ from tcptutor.ui.present.block_raster import BOTH
 from tcptutor.ui.present.large_text import Size
 from tcptutor.ui.present.stage_canvas import StageCanvas
 from tcptutor.ui.present.stage_run import KeyFigure, StageRun
-from tcptutor.ui.widgets.panel.ruler import order_models
 
 LIVE, PREPARED = "live", "prepared"
 """Styles of the two labels of a run."""
@@ -95,6 +94,8 @@ def _first_line(run: StageRun) -> str:
 def _bars(run: StageRun, room: Bar | None) -> Iterator[Bar]:
     report = run.live.report
     assert report is not None
+    from tcptutor.ui.widgets.panel.ruler import order_models  # noqa: PLC0415  # imports the analysis
+
     yield Bar("measured", report.throughput_bps, DATA)
     for each in order_models(report.comparisons, run.live.formula)[:_MOST_MODELS]:
         yield Bar(each.prediction.label, each.prediction.throughput_bps, MODEL)

@@ -29,6 +29,8 @@ _DRAW_INTERVAL_S = 0.25
 """Minimum seconds between two drawings of a run."""
 _ROOMY = (100, 30)
 """Columns and lines from which the stage has a margin."""
+_PARTS = 4
+"""Widgets of the screen."""
 _ZOOMS = (-1, 0, 1)
 _DRIVING = frozenset({"step", "black", "run", "stop_run", "list", "discuss", "vote", "reveal", "end"})
 """Actions that change the lecture, which a watching terminal does not have."""
@@ -113,8 +115,8 @@ class StageScreen(LectureScreen):
 
     def draw(self) -> None:
         """Draw the slide as it is now."""
-        if self._slides is None or not self.is_mounted:
-            return
+        if self._slides is None or len(self.children) < _PARTS:
+            return  # while the screen is mounted or removed
         self.set_class(self.talk.is_black, "-black")
         columns, lines = self.app.size
         roomy = columns >= _ROOMY[0] and lines >= _ROOMY[1]
