@@ -23,7 +23,7 @@ from tcptutor.install.doctor import check_terminal
 from tcptutor.install.findings import Finding, Status, fail, ok, warn
 from tcptutor.room.deck import step_of
 from tcptutor.room.prepared import PreparedRuns
-from tcptutor.room.slide_runs import lecture_runs
+from tcptutor.room.slide_runs import curve_runs, lecture_runs
 from tcptutor.room.slides import Ask, FlowsShown, Lecture, OwnText, Slide
 from tcptutor.run import Run, lab_parts
 from tcptutor.spec import Experiment
@@ -65,8 +65,10 @@ class LectureCheck:
                 self._gone.add(number)
             else:
                 self._runs.setdefault(number, []).append(experiment)
-        all_runs = (each for of_slide in self._runs.values() for each in of_slide)
-        self.experiments = [*{self._prepared.key(each): each for each in all_runs}.values()]
+        shown = (each for of_slide in self._runs.values() for each in of_slide)
+        points = (point for slide in lecture.slides for point in self._missing_points(slide))
+        self.experiments = [*{self._prepared.key(each): each for each in (*shown, *points)}.values()]
+        """Runs that the lecture shows, and points of its curves that are not even recorded."""
         self._problems: dict[str, str] = {}
         """Why runs failed, by key."""
         self._seconds: dict[str, float] = {}
@@ -179,9 +181,14 @@ class LectureCheck:
             yield from self._run_problems(experiment)
         if not self._has_votes and any(isinstance(step, FlowsShown) for step in slide.steps):
             yield "warn", "students pick their flow by a vote, and votes are off"
+        if points := len(self._missing_points(slide)):
+            yield "warn", f"{_count(points, 'point')} of its curve could not be measured"
         lines = sum(_text_lines(step.markdown) for step in slide.steps if isinstance(step, OwnText))
         if lines > (room := _terminal_size()[1] - _HEADLINE_LINES):
             yield "warn", f"its text has {lines} lines, and there is room for {room}: split it"
+
+    def _missing_points(self, slide: Slide) -> list[Experiment]:
+        return [each for each in curve_runs(self._course, slide) if self._prepared.find(each) is None]
 
     def _run_problems(self, experiment: Experiment) -> Iterator[tuple[Status, str]]:
         key, kept = self._prepared.key(experiment), self._prepared.kept(experiment)

@@ -22,6 +22,7 @@ from tcptutor.room.slides import (
     Answer,
     AnyStep,
     Ask,
+    CurveShown,
     FigureShown,
     FlowsShown,
     Lecture,
@@ -39,6 +40,7 @@ _MINUTES: dict[type[AnyStep], float] = {
     FigureShown: 0.5,
     Ask: 2.5,
     RunShown: 1.0,
+    CurveShown: 0.5,
     VerdictShown: 1.0,
     Answer: 0.5,
     FlowsShown: 5.0,
@@ -101,10 +103,13 @@ def find_step(module: Module, name: str) -> Step:
 
 def module_slides(course: Course, module: Module, added: Collection[str] = ()) -> Iterator[Slide]:
     """Yield a title slide and the slides of the essential pages, without checks, and of the added pages."""
-    title = Line(text=f"{course.title}, module {module.number}")
     goals = "\n".join(f"- {each}" for each in module.objectives)
-    steps = (title, OwnText(markdown=goals)) if goals else (title,)
-    yield Slide(headline=module.title, steps=steps, minutes=2.0)
+    yield Slide(
+        headline=module.title,
+        steps=(Line(text=f"{course.title}, module {module.number}"),),
+        minutes=2.0,
+        notes=f"At the end, students can:\n\n{goals}" if goals else "",
+    )
     for step in module.steps:
         if step.id in added or (step.is_on("essential") and not is_check(step)):
             yield page_slide(module, step)

@@ -6,8 +6,8 @@ import re
 
 from tcptutor.course.page_references import without_links
 
-MOST_CHARACTERS = 200
-"""Longest line on a slide: two rows of a terminal with 120 columns, three with 80."""
+MOST_CHARACTERS = 170
+"""Longest line on a slide: six rows of letters three cells high on a terminal of 120 columns."""
 MOST_LINES = 10
 """Longest list, table or code on a slide."""
 

@@ -167,11 +167,18 @@ def _page_lines(course: Course, slide: Slide) -> Iterator[str]:
 
 
 def _own_lines(slide: Slide) -> Iterator[str]:
-    texts = [getattr(step, "text", "") or getattr(step, "markdown", "") for step in slide.steps]
+    text = "\n\n".join([getattr(step, "text", "") or getattr(step, "markdown", "") for step in slide.steps])
     yield f"title = {_toml(slide.headline)}"
     yield f"minutes = {slide.minutes:g}"
-    text = "\n\n".join(texts)
-    yield f"text = {_toml(text)}" if "\\" in text or '"""' in text else f'text = """\n{text}\n"""'
+    yield f"text = {_toml_text(text)}"
+    if slide.notes:
+        yield f"notes = {_toml_text(slide.notes)}"
+
+
+def _toml_text(text: str) -> str:
+    if "\n" not in text or "\\" in text or '"""' in text:
+        return _toml(text)
+    return f'"""\n{text}\n"""'
 
 
 def _toml(text: str) -> str:

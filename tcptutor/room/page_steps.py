@@ -7,6 +7,7 @@ ask ID            a question or the prediction, for the room
 run               the page's experiment; of a challenge, with nothing changed
 run SETTING       a sweep's point, such as `run 4 BDP`, or a challenge with its solution: `run solved`
 verdict           what limited the run
+curve             all points of a sweep, from prepared runs
 task              what a challenge asks for
 answer ID         the right answer, and why the popular wrong one is wrong
 idea              the page's main idea
@@ -30,6 +31,7 @@ from tcptutor.room.slides import (
     Answer,
     AnyStep,
     Ask,
+    CurveShown,
     FigureShown,
     Line,
     OwnText,
@@ -113,7 +115,7 @@ def _default_runs(page: Step) -> Iterator[str]:
         values = page.sweep.values
         predicted = [each.at for each in page.activities_of(Predict) if each.at in values]
         yield from (f"run {value}" for value in (predicted[:1] or (values[0], values[-1])))
-        yield "verdict"
+        yield from ("verdict", "curve")
     elif page.challenge is not None:
         yield from ("run", "verdict", "task", f"run {SOLVED}", "verdict")
 
@@ -151,19 +153,22 @@ def _ask(page: Step, name: str) -> Ask:
 
 
 def _plain_step(page: Step, kind: str) -> AnyStep | None:
+    found: AnyStep | None = None
     match kind:
         case "opening":
-            return _opening(page)
+            found = _opening(page)
         case "commands" if page.shell and page.shell.commands:
             typed = "\n".join(f"{each.host}$ {each.run}" for each in page.shell.commands)
-            return OwnText(markdown=f"```\n{typed}\n```")
+            found = OwnText(markdown=f"```\n{typed}\n```")
         case "verdict" if page.experiments or page.challenge:
-            return VerdictShown(notes=run_notes(page))
+            found = VerdictShown(notes=run_notes(page))
+        case "curve" if page.sweep:
+            found = CurveShown()
         case "task" if page.challenge:
-            return Line(text=plain(page.challenge.prompt), notes=answer_notes(page.challenge))
+            found = Line(text=plain(page.challenge.prompt), notes=answer_notes(page.challenge))
         case "idea" if page.idea:
-            return Line(text=plain(page.idea))
-    return None
+            found = Line(text=plain(page.idea))
+    return found
 
 
 def _known(what: str, name: str, names: Collection[str]) -> str:

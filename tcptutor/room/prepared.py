@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tcptutor.backends.replay import ReplayBackend
 from tcptutor.base import places
@@ -10,6 +11,10 @@ from tcptutor.base.errors import LabUnavailable
 from tcptutor.fleet.run_cache import RunCache
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
+
+if TYPE_CHECKING:
+    from tcptutor.course.activities.run import SweepActivity
+    from tcptutor.course.page_sweep import PageCell
 
 
 class PreparedRuns:
@@ -38,6 +43,13 @@ class PreparedRuns:
             return self._recordings.find(experiment)
         except LabUnavailable:
             return None
+
+    def points(self, sweep: SweepActivity) -> list[PageCell]:
+        """Return the measurements of a sweep's prepared runs; fewer than it has runs if some are missing."""
+        from tcptutor.course.page_sweep import page_cell  # noqa: PLC0415  # theory, for a curve alone
+
+        runs = ((at, self.find(experiment)) for at, experiment in sweep.cells())
+        return [page_cell(sweep, at, run) for at, run in runs if run is not None]
 
     def keep(self, run: Run) -> None:
         """Keep a run. Raises TutorError when it cannot be written."""

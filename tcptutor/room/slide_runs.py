@@ -12,7 +12,7 @@ from tcptutor.course.experiments import Catalogue
 from tcptutor.course.outline import Course
 from tcptutor.room.deck import step_of
 from tcptutor.room.flows import plan_flows
-from tcptutor.room.slides import SOLVED, FlowsShown, Lecture, RunShown, Slide
+from tcptutor.room.slides import SOLVED, CurveShown, FlowsShown, Lecture, RunShown, Slide
 from tcptutor.spec import Experiment
 
 
@@ -77,3 +77,11 @@ def lecture_runs(course: Course, lecture: Lecture) -> Iterator[tuple[int, Experi
                     yield number, flows_run(catalogue, step)
                 except UsageError:
                     yield number, None
+
+
+def curve_runs(course: Course, slide: Slide) -> tuple[Experiment, ...]:
+    """Return the experiments behind the curve of a slide; empty without one."""
+    page = step_of(course, slide)
+    if page is None or page.sweep is None or not any(isinstance(step, CurveShown) for step in slide.steps):
+        return ()
+    return tuple(experiment for _, experiment in page.sweep.cells())

@@ -50,6 +50,10 @@ class RunShown(SlideStep, frozen=True, kw_only=True):
     """Value of a sweep's axis, or SOLVED for a challenge; empty for the page's experiment as it is."""
 
 
+class CurveShown(SlideStep, frozen=True, kw_only=True):
+    """The curve of a page's sweep, with a point for each prepared run."""
+
+
 class VerdictShown(SlideStep, frozen=True, kw_only=True):
     """What limited the run, next to what models and room predicted."""
 
@@ -68,7 +72,9 @@ class FlowsShown(SlideStep, frozen=True, kw_only=True):
     algorithms: tuple[str, ...] = ("reno", "cubic", "bbr")
 
 
-AnyStep: TypeAlias = Line | OwnText | FigureShown | Ask | RunShown | VerdictShown | Answer | FlowsShown
+AnyStep: TypeAlias = (
+    Line | OwnText | FigureShown | Ask | RunShown | CurveShown | VerdictShown | Answer | FlowsShown
+)
 
 
 class Slide(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ from tcptutor.room.slides import (
     Answer,
     AnyStep,
     Ask,
+    CurveShown,
     FigureShown,
     FlowsShown,
     Lecture,
@@ -113,6 +114,7 @@ _STEP_WORDS: dict[type[AnyStep], str] = {
     FigureShown: "a figure",
     Ask: "a question to the room",
     VerdictShown: "what limited the run",
+    CurveShown: "the measured curve",
     Answer: "the answer",
     FlowsShown: "the room's flows",
 }

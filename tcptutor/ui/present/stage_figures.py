@@ -133,18 +133,24 @@ def _draw_bars(canvas: StageCanvas, row: int, bars: Sequence[Bar]) -> None:
 
 def _draw_badge(canvas: StageCanvas, row: int, run: StageRun, view: RunView) -> int:
     """Draw whether the run is live and how far it is, at the right end; return the column where it begins."""
-    label = label_of(view.source)
     total, now = run.live.run.experiment.seconds, run.live.run.experiment_s
     progress = f"{now:.0f} of {total:g} s  " if run.live.in_progress else ""
+    start = write_label(canvas, row, view.source)
+    start -= canvas.text_width(progress, 1)
+    canvas.write(start, row, progress, MUTED)
+    return start
+
+
+def write_label(canvas: StageCanvas, row: int, source: RunSource) -> int:
+    """Write at the right whether a run is live or prepared, and return the first column."""
+    label = label_of(source)
     start = canvas.width - canvas.text_width(f" {label} ", 1)
-    style = LIVE if view.source == "live" else PREPARED
+    style = LIVE if source == "live" else PREPARED
     if canvas.is_scaled:
         canvas.write(start, row, f" {label} ", style)
     else:
         # Reversed: a dark word on the label's color.
         canvas.put(start, row, f" {label} ".replace(" ", "\N{NO-BREAK SPACE}"), f"{GROUND}{BOTH}{style}")
-    start -= canvas.text_width(progress, 1)
-    canvas.write(start, row, progress, MUTED)
     return start
 
 

@@ -91,6 +91,8 @@ class StageScreen(LectureScreen):
         if self.run is not None and talk.run.state in ("ended", "failed"):
             self.run.end()
             self._pace.request()
+        if self._slides is not None and self._slides.lacks_curve(talk):
+            self.run_worker(self._measure_curve(self._slides, talk), group="curve")
         self.draw()
 
     def show_problem(self, problem: str) -> None:
@@ -205,6 +207,10 @@ class StageScreen(LectureScreen):
         if poll.phase != "revealed":
             return VotingView, poll, talk.audience
         return (ResultsView if poll.choices else HistogramView), poll
+
+    async def _measure_curve(self, slides: StageSlide, talk: Talk) -> None:
+        await slides.measure_curve(talk)
+        self.draw()
 
     def _update_run(self) -> None:
         if not self._is_computing:

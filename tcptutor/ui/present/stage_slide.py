@@ -6,6 +6,7 @@ a text that comes after it takes its place.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from statistics import median
 
@@ -17,11 +18,13 @@ from tcptutor.figures.figure import MIN_WIDTH
 from tcptutor.figures.lines import BAD, MUTED, TEXT
 from tcptutor.room.asked import AskedRound, ask, can_ask
 from tcptutor.room.deck import step_of
+from tcptutor.room.prepared import PreparedRuns
 from tcptutor.room.slide_runs import run_shown, slide_run
 from tcptutor.room.slides import (
     Answer,
     AnyStep,
     Ask,
+    CurveShown,
     FigureShown,
     Lecture,
     Line,
@@ -31,14 +34,16 @@ from tcptutor.room.slides import (
     VerdictShown,
 )
 from tcptutor.room.talk import PollView, RunView, Talk
-from tcptutor.ui.present import stage_figures, stage_text
+from tcptutor.ui.present import stage_curve, stage_figures, stage_text
 from tcptutor.ui.present.stage_canvas import StageCanvas
 from tcptutor.ui.present.stage_figures import ROOM, Bar
 from tcptutor.ui.present.stage_question import draw_answer, draw_question
 from tcptutor.ui.present.stage_run import StageRun
 from tcptutor.ui.present.stage_text import Block, blocks_of
+from tcptutor.ui.widgets.sweep.scene import CurveScene
 
 _NO_PAGE = "The course no longer has this page."
+_NO_CURVE = "The runs of this curve are not prepared: `tcptutor present --check` makes them."
 
 
 class StageSlide:
@@ -46,6 +51,8 @@ class StageSlide:
 
     def __init__(self, lecture: Lecture, course: Course) -> None:
         self.lecture, self._course = lecture, course
+        self._curves: dict[tuple[str, str], CurveScene | None] = {}
+        """Curves by module and page; None while one is measured, and if no run is prepared."""
 
     def revealed(self, talk: Talk) -> tuple[Slide, AnyStep | None]:
         """Return the slide and the last revealed step; None on a slide without steps."""
@@ -78,12 +85,34 @@ class StageSlide:
                 self._draw_question(canvas, slide, id_, talk.poll, run, zoom, is_answer=True)
             case RunShown():
                 self._draw_run(canvas, talk, run)
+            case CurveShown():
+                curve = self._curves.get((slide.module, slide.page))
+                if curve is None:
+                    canvas.write(0, 0, _NO_CURVE, MUTED)
+                else:
+                    stage_curve.draw(canvas, curve)
             case VerdictShown() if run is not None and run.live.state == "ended":
                 stage_figures.draw_verdict(canvas, run, talk.run, _room_prediction(talk.poll))
             case VerdictShown():
                 self._draw_run(canvas, talk, run)
             case _:
                 canvas.write(0, 0, _NO_PAGE, MUTED)
+
+    def lacks_curve(self, talk: Talk) -> bool:
+        """Return True if the slide has a curve that `measure_curve` has not measured."""
+        slide, _ = self.revealed(talk)
+        has_curve = any(isinstance(step, CurveShown) for step in slide.steps)
+        return has_curve and (slide.module, slide.page) not in self._curves
+
+    async def measure_curve(self, talk: Talk) -> None:
+        """Measure the slide's curve in a thread."""
+        slide, _ = self.revealed(talk)
+        page, key = step_of(self._course, slide), (slide.module, slide.page)
+        self._curves[key] = None
+        if page is not None:
+            self._curves[key] = await asyncio.to_thread(
+                stage_curve.measure, slide.module, page, PreparedRuns()
+            )
 
     def _draw_figure(self, canvas: StageCanvas, slide: Slide, name: str, before: Sequence[AnyStep]) -> None:
         page = step_of(self._course, slide)

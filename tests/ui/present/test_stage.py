@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from tcptutor.course import outline
 from tcptutor.course.outline import Course
 from tcptutor.journal.saved import Settings
 from tcptutor.room.client import Interrupted
+from tcptutor.room.deck import default_lecture
 from tcptutor.room.protocol import Black, ClosePoll, Discuss, EndLecture, Go, OpenPoll, StartRun, Step
-from tcptutor.room.slides import Answer, Ask, Line, OwnText, RunShown, Slide, VerdictShown
+from tcptutor.room.slides import Answer, Ask, CurveShown, Line, OwnText, RunShown, Slide, VerdictShown
 from tcptutor.room.talk import AudienceView, Place, PollView, RunView, Tally
 from tcptutor.ui import themes
 from tcptutor.ui.present import large_text
@@ -268,3 +270,16 @@ def test_a_run_on_the_stage(snap_compare: Any, course: Course, lossy: Any, theme
         await pilot.pause()
 
     assert snap_compare(app, terminal_size=MAIN, run_before=ready)
+
+
+async def test_curve_of_a_sweep_is_measured_from_recordings() -> None:
+    course = outline.load()
+    lecture, place = default_lecture(course, "parallel-streams/the-whole-curve")
+    slide = lecture.slides[place.slide]
+    step = next(number for number, each in enumerate(slide.steps) if isinstance(each, CurveShown))
+    connection = StandIn(slide)
+    async with stage(course, connection) as pilot:
+        connection.show(place=Place(0, step))
+        await until_text(pilot, "PREPARED")
+        assert "knee of the runs at 10" in text(pilot.app)
+        assert shows_large(pilot, "16")
