@@ -302,6 +302,9 @@ FULL_ONLY = {
     "tests/run/test_check.py::test_a_small_file_never_takes_much": FullOnly(
         _UNPACKED, ("samples", "zeros", "empty lines", "brackets", "nested", "one text")
     ),
+    "tests/serve/test_command.py::test_a_restarted_server_knows_its_students": FullOnly(
+        "starts the server twice; tests/serve/test_students.py reads its logins again, and another test starts it once"
+    ),
     "tests/sweep/test_cluster.py::test_a_worker_without_tcptutor_says_so": FullOnly(_CLUSTER),
     "tests/sweep/test_cluster.py::test_a_worker_without_the_guest_says_so_for_its_cells": FullOnly(_CLUSTER),
     "tests/sweep/test_cluster.py::test_the_workers_guests_end_with_a_killed_command": FullOnly(_CLUSTER),

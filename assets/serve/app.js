@@ -10,6 +10,7 @@ const CLOSINGS = {
   4003: { text: "The app did not start.", again: "Try again" },
   4004: { text: "The app was not used for a long time and has ended. Everything is saved.", again: "Open it again" },
   4005: { text: "The server has ended. Everything is saved. This page connects when it is back.", again: "Try now", retry: 5 },
+  4006: { text: "The app has failed. Your answers and finished runs are saved.", again: "Open it again" },
 };
 const PING_S = 10;
 const LONGEST_WAIT_S = 10;

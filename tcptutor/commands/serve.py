@@ -104,7 +104,7 @@ def serve(request: ServeRequest) -> int:
         print_links(address.port, request.new_links)
         return 0
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
-    logging.getLogger("aiohttp").setLevel(logging.CRITICAL)
+    logging.getLogger("aiohttp").setLevel(logging.ERROR)
     if not (address.is_loopback or address.is_secure):
         warn("logins travel unencrypted: put a proxy with TLS in front, see assets/documentation/serve.md")
 

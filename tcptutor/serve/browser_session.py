@@ -76,6 +76,7 @@ class Closing:
     FAILED = 4003
     IDLE = 4004
     LEAVING = 4005
+    DIED = 4006
 
 
 class BrowserSession(AppService):
@@ -227,7 +228,7 @@ class BrowserSession(AppService):
             log.warning("%s: a damaged packet: %s", escaped(self.student.name), escaped(str(error)))
         if not self._is_ending:
             self._is_ending = True
-            await self.leave(Closing.ENDED, "ended")
+            await self.leave(Closing.DIED, "died")  # no-op if the app has said that it leaves
             await self._finish(GRACE_S)
 
     async def _take(self, kind: bytes, payload: bytes) -> None:

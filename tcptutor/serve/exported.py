@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -11,12 +10,11 @@ from urllib.parse import quote
 
 from tcptutor.base.printable import escaped
 
-_MOST_BYTES = 64 << 20
 _MOST_NAMES = 500
 
 
 def names(folder: Path) -> list[str]:
-    """Return the names of the files in a folder, the newest first."""
+    """Return the names of the files in a folder, the newest first, without links and hidden files."""
     try:
         files = [each for each in os.scandir(folder) if each.is_file(follow_symlinks=False)]
         dated = sorted(
@@ -27,19 +25,9 @@ def names(folder: Path) -> list[str]:
     return [name for _, name in dated[:_MOST_NAMES] if not name.startswith(".")]
 
 
-def read(folder: Path, name: str) -> bytes | None:
-    """Return the content of a file in the folder; None if there is none of that name, or it is too large."""
-    if name not in names(folder):
-        return None
-    try:
-        # Never through a link.
-        with os.fdopen(
-            os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb"
-        ) as file:
-            about = os.fstat(file.fileno())
-            return file.read() if stat.S_ISREG(about.st_mode) and about.st_size <= _MOST_BYTES else None
-    except OSError:
-        return None
+def find(folder: Path, name: str) -> Path | None:
+    """Return the file of that name in the folder; None if it is not one of `names`."""
+    return folder / name if name in names(folder) else None
 
 
 def as_html(files: Sequence[str]) -> str:

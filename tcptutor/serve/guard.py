@@ -9,7 +9,7 @@ from __future__ import annotations
 import ipaddress
 import time
 from collections.abc import Awaitable, Callable
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 from aiohttp import hdrs, web
@@ -81,13 +81,13 @@ class ServerAddress(msgspec.Struct, frozen=True):
             names.add(self.host.lower())
         direct = {name if port == _DEFAULT_PORTS["http"] else f"{name}:{port}" for name in names}
         # A proxy may replace the Host by the address that it connects to.
-        return frozenset(direct | ({urlsplit(self.public_url).netloc.lower()} if self.public_url else set()))
+        return frozenset(direct | ({urlsplit(self.public_url).netloc} if self.public_url else set()))
 
     def origins(self, port: int, reached: str) -> frozenset[str]:
         """Return the origins of the server's pages; arguments as for `hosts`."""
         if self.public_url:
             parts = urlsplit(self.public_url)
-            return frozenset({f"{parts.scheme}://{parts.netloc.lower()}"})
+            return frozenset({f"{parts.scheme}://{parts.netloc}"})
         return frozenset(f"http://{host}" for host in self.hosts(port, reached))
 
     @property
@@ -112,7 +112,18 @@ def parse_address(text: str, public_url: str = "") -> ServerAddress:
         raise UsageError(
             f"{quoted(public_url)} is no URL of a server: give one such as https://lab.example.edu"
         )
-    return ServerAddress(host, int(port), public_url.rstrip("/"))
+    return ServerAddress(host, int(port), _normalized(parts).rstrip("/") if public_url else "")
+
+
+def _normalized(url: SplitResult) -> str:
+    """Return the URL as browsers write it: a host in ASCII, without the usual port."""
+    try:
+        host, port = (url.hostname or "").encode("idna").decode(), url.port
+    except ValueError:
+        raise UsageError(f"{quoted(url.geturl())} is no URL of a server") from None
+    host = f"[{host}]" if ":" in host else host
+    where = host if port in (None, _DEFAULT_PORTS[url.scheme]) else f"{host}:{port}"
+    return f"{url.scheme}://{where}{url.path}"
 
 
 def guard(address: ServerAddress) -> Middleware:

@@ -85,13 +85,6 @@ class Logins:
         with self._change() as stored:
             stored.logins.pop(_hash(cookie), None)
 
-    def end_all(self, student: str) -> None:
-        """End all links and logins of a student. Raises TutorError."""
-        with self._change() as stored:
-            for known in (stored.links, stored.logins):
-                for key in [key for key, access in known.items() if access.student == student]:
-                    del known[key]
-
     def has_access(self, student: str) -> bool:
         """Return whether the student has a login or an unused link."""
         stored = self._now()

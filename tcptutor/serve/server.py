@@ -157,14 +157,11 @@ class CourseServer:
     async def _file(self, request: web.Request) -> web.StreamResponse:
         """Send one of the student's own files."""
         student, name = self._logged_in(request), request.match_info["name"]
-        content = await asyncio.to_thread(exported.read, student.files, name)
-        if content is None:
+        file = await asyncio.to_thread(exported.find, student.files, name)
+        if file is None:
             raise web.HTTPNotFound(text="no such file\n")
-        return web.Response(
-            body=content,
-            content_type="application/octet-stream",
-            headers={"Content-Disposition": _attachment(name)},
-        )
+        headers = {"Content-Type": "application/octet-stream", "Content-Disposition": _attachment(name)}
+        return web.FileResponse(file, headers=headers)
 
     async def _download(self, request: web.Request) -> web.StreamResponse:
         """Send a file that the student's own app offers."""
@@ -209,6 +206,8 @@ class CourseServer:
             return websocket
         try:
             await _converse(websocket, session)
+        except ConnectionError:
+            pass
         except BadMessage as error:
             log.warning("%s: closed: %s", escaped(student.name), error)
             await websocket.close(code=WSCloseCode.POLICY_VIOLATION, message=str(error).encode())

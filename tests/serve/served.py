@@ -32,7 +32,14 @@ class StandIn:
         assert process.stdin is not None
         assert process.stdout is not None
         self._process = process
-        self.stdin, self.stdout, self.wait = process.stdin, process.stdout, process.wait
+        self.stdin, self.stdout = process.stdin, process.stdout
+
+    async def wait(self) -> int:
+        code = await self._process.wait()
+        self.stdin.close()
+        with contextlib.suppress(OSError):  # what it did not read
+            await self.stdin.wait_closed()
+        return code
 
     def signal(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError):

@@ -90,7 +90,38 @@ async def test_an_app_that_dies_is_told(tmp_path: Path) -> None:
         page = await (await served.student("ada")).open()
         await page.read_until("ready")
         await page.type("d")
-        assert await page.closed() == 4000
+        assert await page.closed() == 4006
+
+
+async def test_a_browser_that_is_asleep_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A half-open connection: it answers no ping. The connection is given up, then the app."""
+    monkeypatch.setattr("tcptutor.serve.server._HEARTBEAT_S", 0.4)
+    monkeypatch.setattr("tcptutor.serve.sessions._LOOK_EVERY_S", 0.1)
+    async with serving(tmp_path, keep_s=0.5) as served:
+        page = await (await served.student("ada")).open(autoping=False)
+        pid = pid_in(await page.read_until("ready"))
+        session = served.sessions.find("ada")
+        assert session is not None
+        assert session.is_shown
+        assert await gone(pid)
+        assert not session.is_shown
+
+
+async def test_exported_files_are_offered(tmp_path: Path) -> None:
+    async with serving(tmp_path) as served:
+        ada, bob = await served.student("ada"), await served.student("bob")
+        assert "no files" in (await ada.request("GET", "/files"))[1]
+        folder = tmp_path / "student-ada" / "files"
+        folder.mkdir(parents=True)
+        (folder / "<b>run 1&2.csv").write_text("1,2\n")
+        _, page, _ = await ada.request("GET", "/files")
+        assert "&lt;b&gt;run 1&amp;2.csv" in page
+        link = re.search(r'href="(files/[^"]+)"', page)
+        assert link
+        status, text, headers = await ada.request("GET", f"/{link[1]}")
+        assert (status, text) == (200, "1,2\n")
+        assert headers["Content-Disposition"].startswith("attachment")
+        assert (await bob.request("GET", f"/{link[1]}"))[0] == 404
 
 
 async def test_nobody_waits_for_an_app_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
