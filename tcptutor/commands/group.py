@@ -157,6 +157,19 @@ def present(**given: Any) -> None:
 
 
 @main.command()
+@click.argument("target", metavar="URL|CODE")
+@click.option("--name", default="", help="Your name, for a lecture that asks for names.")
+def join(**given: Any) -> None:
+    """Vote in a lecture from this terminal, instead of a browser.
+
+    The URL is on the screen of the lecture. A code alone is enough for a lecture on this machine.
+    """
+    from tcptutor.commands.join import join  # noqa: PLC0415
+
+    end(join, **given)
+
+
+@main.command()
 @click.argument("name", metavar="[MODULE/PAGE]", required=False, shell_complete=PAGES)
 @JSON
 @COURSE

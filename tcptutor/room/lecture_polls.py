@@ -16,7 +16,6 @@ from tcptutor.room.records import OpenedLecture
 from tcptutor.room.slides import Ask, FlowsShown, Slide
 from tcptutor.room.talk import AudienceView, MarkedValue, PollView, TeacherView
 from tcptutor.room.votes import Votes
-from tcptutor.room.web.addresses import ListenAddress
 from tcptutor.room.web.audience import AudienceServer
 
 PollCommand = OpenPoll | ClosePoll | Discuss
@@ -48,7 +47,7 @@ class LecturePolls:
                 self._votes,
                 self._folder,
                 title=self._opened.lecture.title,
-                listen=self._opened.listen or str(ListenAddress()),
+                listen=self._opened.listen,
                 public_url=self._opened.public_url,
             )
             await server.start()

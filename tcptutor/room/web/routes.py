@@ -24,6 +24,7 @@ from tcptutor.room.votes import VoterView, Votes
 from tcptutor.room.web import requests, vote_page
 from tcptutor.room.web.addresses import typed_code
 from tcptutor.room.web.limits import RateLimit
+from tcptutor.room.web.messages import JoinAnswer, JoinBody, RefusalAnswer, ViewAnswer, VoteBody
 from tcptutor.room.web.requests import COOKIE, RequestRefused, token_of, wants_json, wants_part
 
 _COOKIE_S = 12 * 3600
@@ -45,27 +46,6 @@ _STATUS_LINES = {
 }
 
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-
-
-class VoteBody(msgspec.Struct, forbid_unknown_fields=True):
-    """Body of a vote."""
-
-    poll: str
-    answer: int | str
-
-
-class JoinBody(msgspec.Struct, forbid_unknown_fields=True):
-    """Body of a request to join."""
-
-    code: str
-    name: str = ""
-
-
-class ViewAnswer(msgspec.Struct, frozen=True):
-    """Answer to a request for the view."""
-
-    version: str
-    view: VoterView
 
 
 class VoteRoutes:
@@ -169,7 +149,7 @@ class VoteRoutes:
         self._check(typed_code(body.code))
         token = self._votes.join(body.name)
         if wants_json(request):
-            return web.json_response({"token": token})
+            return _json(JoinAnswer(token))
         answer = _see_other("/")
         answer.set_cookie(
             COOKIE, token, max_age=_COOKIE_S, httponly=True, samesite="Strict", secure=self._is_https
@@ -235,7 +215,9 @@ class VoteRoutes:
     def _refusal(self, request: web.Request, refused: RequestRefused) -> web.StreamResponse:
         headers = {"Retry-After": str(math.ceil(refused.wait_s))} if refused.wait_s else {}
         if wants_json(request):
-            return web.json_response({"error": refused.line}, status=refused.status, headers=headers)
+            answer = _json(RefusalAnswer(refused.line), refused.status)
+            answer.headers.update(headers)
+            return answer
         if refused.status == 410:
             body = vote_page.ended()
         else:

@@ -1,0 +1,153 @@
+"""Client of the students' page for a terminal; it needs nothing but the standard library."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+from typing import TypeVar
+from urllib.parse import quote, urlsplit
+
+import msgspec
+
+from tcptutor.base import files, places
+from tcptutor.base.errors import TutorError, UsageError, quoted
+from tcptutor.base.printable import escaped
+from tcptutor.room.votes import Receipt
+from tcptutor.room.web.addresses import DEFAULT_PORT, typed_code
+from tcptutor.room.web.messages import JoinAnswer, JoinBody, RefusalAnswer, ViewAnswer, VoteBody
+
+_T = TypeVar("_T")
+_TIMEOUT_S = 45.0
+"""Longer than the server waits for a change."""
+_MOST_BYTES = 1 << 20
+_MOST_KEPT = 16
+_KIND = files.small_kind("list of joined lectures")
+
+
+class LectureLost(TutorError):
+    """The lecture does not answer now; it may do so later."""
+
+
+class LectureEnded(TutorError):
+    """The lecture has ended."""
+
+
+class LectureClient:
+    """A voter of a lecture. Its calls wait for the network; one thread may wait for views while another votes."""
+
+    def __init__(self, target: str) -> None:
+        """Prepare to join.
+
+        Args:
+            target: URL of the lecture's page with its code; or the code alone, for a lecture on this machine.
+
+        Raises:
+            UsageError: It is neither.
+        """
+        if code := typed_code(target):
+            target = f"http://127.0.0.1:{DEFAULT_PORT}/{code}"
+        parts = urlsplit(target if "://" in target else f"http://{target}")
+        self._code = typed_code(parts.path.strip("/"))
+        with contextlib.suppress(ValueError):
+            self._port = parts.port
+            if self._code and parts.scheme in ("http", "https") and parts.hostname:
+                self._is_https, self._host = parts.scheme == "https", parts.hostname
+                self.url = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+                self._token = self._version = ""
+                return
+        raise UsageError(
+            f"{quoted(target)} is not the address of a lecture: write the one on the screen, such as"
+            " http://vote.example.org/CDFGHJ"
+        )
+
+    def join(self, name: str = "") -> None:
+        """Join; who has joined before, and lost the line, is the same voter.
+
+        Raises:
+            TutorError: The lecture does not answer, or does not have this code.
+        """
+        self._token = _kept_tokens().get(self._key, "")
+        if self._token:
+            with contextlib.suppress(UsageError):
+                self._request("GET", "/view", ViewAnswer)
+                return
+        self._token = ""
+        joined = self._request("POST", "/join", JoinAnswer, JoinBody(self._code, name))
+        if joined is not None:
+            self._token = joined.token
+            _keep_token(self._key, self._token)
+
+    def next_view(self) -> ViewAnswer | None:
+        """Wait for the next view; None if there is none for a while. Raises LectureLost and LectureEnded."""
+        answer = self._request("GET", f"/view?after={quote(self._version)}", ViewAnswer)
+        if answer is not None:
+            self._version = answer.version
+        return answer
+
+    def vote(self, poll: str, answer: int | str) -> Receipt:
+        """Vote. Raises UsageError for an answer that is not counted, and LectureLost."""
+        receipt = self._request("POST", "/vote", Receipt, VoteBody(poll, answer))
+        if receipt is None:
+            raise LectureLost("the lecture did not answer: try again")
+        return receipt
+
+    @property
+    def _key(self) -> str:
+        return f"{self.url}/{self._code}"
+
+    def _request(
+        self, method: str, path: str, kind: type[_T], body: msgspec.Struct | None = None
+    ) -> _T | None:
+        """Return the answer to a request; None if it has no content.
+
+        Raises:
+            LectureLost: No answer.
+            LectureEnded: The lecture has ended.
+            UsageError: The request is refused.
+        """
+        make = http.client.HTTPSConnection if self._is_https else http.client.HTTPConnection
+        connection = make(self._host, self._port, timeout=_TIMEOUT_S)
+        headers = {"Accept": "application/json", "Content-Type": "application/json"}
+        if self._token:
+            headers["Authorization"] = f"Bearer {self._token}"
+        try:
+            connection.request(method, path, msgspec.json.encode(body) if body is not None else None, headers)
+            response = connection.getresponse()
+            status, text = response.status, response.read(_MOST_BYTES)
+        except (OSError, http.client.HTTPException) as error:
+            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            raise LectureLost(
+                f"{self.url} does not answer: {reason}; check the address, and that the lecture runs"
+            ) from error
+        finally:
+            connection.close()
+        if status == 204:
+            return None
+        try:
+            if status in (200, 409):
+                return msgspec.json.decode(text, type=kind)
+            line = escaped(msgspec.json.decode(text, type=RefusalAnswer).error)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            raise UsageError(f"{self.url} is not the page of a lecture of this version of tcptutor") from None
+        if status == 410:
+            raise LectureEnded(line)
+        if status in (429, 503):
+            raise LectureLost(line)
+        raise UsageError(line)
+
+
+def _kept_tokens() -> dict[str, str]:
+    """Return the tokens of the lectures that were joined last."""
+    try:
+        with files.open_bounded(places.state() / "joined.json", _KIND) as text:
+            return msgspec.json.decode(text, type=dict[str, str])
+    except (TutorError, msgspec.MsgspecError):
+        return {}
+
+
+def _keep_token(key: str, token: str) -> None:
+    """Keep a token. Joining works without it, too."""
+    kept = {**{each: value for each, value in _kept_tokens().items() if each != key}, key: token}
+    latest = dict(list(kept.items())[-_MOST_KEPT:])
+    with contextlib.suppress(TutorError), files.atomic(places.state() / "joined.json", private=True) as part:
+        part.write_bytes(msgspec.json.encode(latest))
