@@ -27,6 +27,8 @@ _DASH = 6
 """Pixels of a dash and its gap."""
 _POINT = 2
 """Cells that a point is wide, and twice as many as it is high; doubled on a large canvas."""
+_ENOUGH_NUMBERS = 0.6
+"""Share of the values that is enough below the axis."""
 AXIS = "axis"
 
 
@@ -106,13 +108,14 @@ def _draw_points(raster: BlockRaster, scene: CurveScene, scale: int) -> None:
         x = round(place * (raster.width - 1))
         raster.span(x, low, high, style)
         # On whole cells, so that no point is torn by the line behind it.
-        left = _on_cell(x - wide // 2, ACROSS, raster.width - wide)
-        bottom = _on_cell(round(mean) - tall // 2, DOWN, raster.height - tall)
+        left = _on_cell(x - (wide - 1) / 2, ACROSS, raster.width - wide)
+        # A line covers its row and the one above.
+        bottom = _on_cell(mean + 0.5 - (tall - 1) / 2, DOWN, raster.height - tall)
         for each in range(left, left + wide):
             raster.span(each, bottom, bottom + tall - 1, style)
 
 
-def _on_cell(pixel: int, cell: int, most: int) -> int:
+def _on_cell(pixel: float, cell: int, most: int) -> int:
     return min(max(0, round(pixel / cell) * cell), most)
 
 
@@ -137,7 +140,9 @@ def _draw_axis(
     for center in centers:
         canvas.put(center, row, "┬", AXIS)
     placed = _place_names(canvas, scene, centers, size)
-    if size > 1 and len(placed) < len(scene.ticks):
+    # Numbers in a row explain each other, but every name has to be read.
+    are_numbers = all(name.replace(".", "").isdigit() for name in scene.ticks)
+    if size > 1 and len(placed) < (_ENOUGH_NUMBERS if are_numbers else 1) * len(scene.ticks):
         size = 1
         placed = _place_names(canvas, scene, centers, size)
     for start, name in placed:
