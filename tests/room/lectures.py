@@ -37,10 +37,12 @@ def slide(headline: str, module: str = "", page: str = "", minutes: float = 1.0)
 
 
 def opened(*slides: Slide, backend: str = "replay") -> OpenedLecture:
+    """A lecture of these slides, whose page has a free port."""
     return OpenedLecture(
         lecture=Lecture(title="A lecture", slides=slides),
         started="2026-01-01T00:00:00+00:00",
         backend=backend,
+        listen="127.0.0.1:0",
     )
 
 
