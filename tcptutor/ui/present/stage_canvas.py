@@ -9,6 +9,9 @@ from tcptutor.figures.lines import TEXT, Line
 from tcptutor.ui.present import large_text
 from tcptutor.ui.present.large_text import Size
 
+_WIDE = 100
+"""Columns from which a terminal that scales text draws labels in two cells."""
+
 
 class ScaledText(NamedTuple):
     """Text that the terminal draws larger over blank cells of the grid."""
@@ -36,24 +39,28 @@ class StageCanvas(Grid):
 
     def text_width(self, text: str, size: Size) -> int:
         """Return the columns of a text in one line."""
-        return len(text) * self._scale(size) if self._uses_scale(text) else large_text.width(text, size)
+        scale = self._scale(size)
+        return len(text) * scale if scale > 1 else large_text.width(text, size)
 
     def text_height(self, size: Size) -> int:
         """Return the lines of a text of this size, with descenders."""
-        return self._scale(size) if self.is_scaled else large_text.height(size)
+        scale = self._scale(size)
+        return scale if scale > 1 else large_text.height(size)
 
     def wrap(self, text: str, columns: int, size: Size) -> list[str]:
         """Break a text into lines of at most so many columns."""
-        if self._uses_scale(text):
-            return large_text.wrap(text, columns // self._scale(size), 1)
+        scale = self._scale(size)
+        if scale > 1:
+            return large_text.wrap(text, columns // scale, 1)
         return large_text.wrap(text, columns, size)
 
     def write(self, column: int, row: int, text: str, style: str = TEXT, size: Size = 1) -> None:
         """Write a text of some size with its upper left corner at a cell."""
-        if self._uses_scale(text):
-            if row >= 0 and column >= 0 and row + self._scale(size) <= self.height:
-                fitting = text[: max(0, (self.width - column) // self._scale(size))]
-                self.scaled.append(ScaledText(column, row, fitting, style, self._scale(size)))
+        scale = self._scale(size)
+        if scale > 1:
+            fitting = text[: max(0, (self.width - column) // scale)]
+            if fitting and row >= 0 and column >= 0 and row + scale <= self.height:
+                self.scaled.append(ScaledText(column, row, fitting, style, scale))
             return
         for at, line in enumerate(large_text.draw(text, size)):
             self.put(column, row + at, line, style)
@@ -66,6 +73,10 @@ class StageCanvas(Grid):
                 self.put(start, row + at, text, style)
                 start += len(text)
 
+    def blank(self) -> StageCanvas:
+        """Return an empty canvas of the same size and kind."""
+        return StageCanvas(self.width, self.height, is_scaled=self.is_scaled)
+
     def place(self, other: StageCanvas, column: int, row: int) -> None:
         """Copy another canvas to a place on this one."""
         self.write_lines(column, row, other.lines())
@@ -73,9 +84,9 @@ class StageCanvas(Grid):
             each._replace(column=each.column + column, row=each.row + row) for each in other.scaled
         ]
 
-    def _uses_scale(self, text: str) -> bool:
-        return self.is_scaled and bool(text)
-
     def _scale(self, size: Size) -> int:
-        # Ordinary text is two cells high where that costs nothing: labels are then readable from the back row.
-        return {1: 2, 3: 3, 5: 5}[size]
+        """Return the cells that the terminal makes a character high; 1 for cells and block letters."""
+        if not self.is_scaled:
+            return 1
+        # Labels of two cells are readable from the back row.
+        return size if size > 1 else 1 + (self.width >= _WIDE)

@@ -219,6 +219,7 @@ def _draw_figures(canvas: StageCanvas, figures: Sequence[KeyFigure], row: int, s
         canvas.write(column, row, figure.number, figure.style, size.number)
         after = column + canvas.text_width(figure.number, size.number) + _unit_gap(size)
         above = size.number - (canvas.text_height(1) if size.unit == 1 else size.unit)
-        canvas.write(after, row + above, figure.unit, figure.style, size.unit)
+        if figure.unit:
+            canvas.write(after, row + above, figure.unit, figure.style, size.unit)
         canvas.write(column, row + size.number, figure.label, MUTED)
         column += _figure_width(canvas, figure, size) + gap

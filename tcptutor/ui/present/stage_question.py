@@ -41,14 +41,18 @@ def draw_answer(
     canvas: StageCanvas, question: str, right: str, reasons: Sequence[str], zoom: int = 0
 ) -> None:
     """Draw the right answer large, with its question above and the reasons below; all are Markdown."""
-    row, tall = 0, canvas.text_height(1)
-    for line in canvas.wrap(_plain(question), canvas.width, 1):
-        canvas.write(0, row, line, MUTED)
-        row += tall
-    row += 1
-    if right:
-        row = draw_blocks(canvas, row, [Block(_plain(right), style=GOOD)], zoom) + 2
-    draw_blocks(canvas, row, [Block(_plain(each)) for each in reasons if each], min(zoom, 0))
+    for smaller in dict.fromkeys((zoom, -1)):
+        tried, row = canvas.blank(), 0
+        for line in canvas.wrap(_plain(question), canvas.width, 1):
+            tried.write(0, row, line, MUTED)
+            row += canvas.text_height(1)
+        row += 1
+        if right:
+            row = draw_blocks(tried, row, [Block(_plain(right), style=GOOD)], smaller) + 2
+        row = draw_blocks(tried, row, [Block(_plain(each)) for each in reasons if each], min(smaller, 0))
+        if row <= canvas.height:
+            break
+    canvas.place(tried, 0, 0)
 
 
 class _Layout:
@@ -71,7 +75,7 @@ class _Layout:
         height = self._rows(question, canvas.width, question_size) + self.gap
         height += sum(max(self.lines(choice), self.letter_rows) + self.gap for choice in choices)
         self.fits = height - self.gap <= canvas.height and all(
-            large_text.is_drawable(text)
+            canvas.is_scaled or large_text.is_drawable(text)
             for text, own in [(question, question_size), *((choice, size) for choice in choices)]
             if own > 1
         )

@@ -14,9 +14,10 @@ from tcptutor.course.outline import Course
 from tcptutor.figures.lines import MUTED, WARN
 from tcptutor.room.protocol import FromTerminal, RunBegins, RunEvent
 from tcptutor.room.slide_runs import run_shown, slide_run
-from tcptutor.room.slides import Ask, Lecture
+from tcptutor.room.slides import Ask, FlowsShown, Lecture
 from tcptutor.room.talk import Talk
 from tcptutor.ui.bindings import priority
+from tcptutor.ui.present.flows_view import RoomFlowsView
 from tcptutor.ui.present.lecture_screen import LectureScreen
 from tcptutor.ui.present.poll_views import HistogramView, JoinView, ResultsView, VotingView
 from tcptutor.ui.present.stage_canvas import StageCanvas
@@ -169,7 +170,7 @@ class StageScreen(LectureScreen):
         foot.write(width - foot.text_width(number, 1), 0, number, MUTED)
         if self._problem:
             foot.write(0, 0, self._problem, WARN)
-        elif self.talk.audience.address:
+        elif self.talk.audience.address and not self._shows_join:
             address = self.talk.audience.address.partition("://")[2] or self.talk.audience.address
             foot.write(0, 0, f"{address}   code {self.talk.audience.code}", MUTED)
         elif self._is_watching:
@@ -201,6 +202,8 @@ class StageScreen(LectureScreen):
         talk, (_, last) = self.talk, self._slides.revealed(self.talk)
         if self._shows_join:
             return JoinView, talk.audience
+        if isinstance(last, FlowsShown) and talk.flows is not None:
+            return RoomFlowsView, talk.flows
         poll = talk.poll
         if not isinstance(last, Ask) or poll is None or poll.activity != last.activity:
             return None

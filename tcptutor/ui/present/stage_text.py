@@ -75,40 +75,56 @@ def draw_blocks(canvas: StageCanvas, row: int, blocks: Sequence[Block], zoom: in
     """Draw blocks from `row` on, as large as all of them fit, and return the row after them."""
     for size in sizes(zoom):
         drawn = [*_place(canvas, row, blocks, size)]
-        end = drawn[-1].row + canvas.text_height(drawn[-1].size) if drawn else row
-        if end <= canvas.height and all(
-            each.column + canvas.text_width(each.text, each.size) <= canvas.width
-            and (each.size == 1 or large_text.is_drawable(each.text))
-            for each in drawn
-        ):
+        end = max((each.end for each in drawn), default=row)
+        if end <= canvas.height and all(each.fits(canvas) for each in drawn):
             break
+    if canvas.is_scaled and end > canvas.height:
+        plain = StageCanvas(canvas.width, canvas.height)
+        end = draw_blocks(plain, row, blocks, -1)
+        canvas.place(plain, 0, 0)
+        return end
     for each in drawn:
-        canvas.write(each.column, each.row, each.text, each.style, each.size)
+        if each.is_literal:
+            canvas.put(each.column, each.row, each.text, each.style)
+        else:
+            canvas.write(each.column, each.row, each.text, each.style, each.size)
     return end
 
 
 class _Placed(NamedTuple):
     column: int
     row: int
+    end: int
+    """Row after the text."""
     text: str
     style: str
     size: Size
+    is_literal: bool
+
+    def fits(self, canvas: StageCanvas) -> bool:
+        """Return True if the text can be drawn in the canvas's width."""
+        if self.is_literal:
+            return True  # wider lines are cut off at any size
+        is_drawable = self.size == 1 or canvas.is_scaled or large_text.is_drawable(self.text)
+        return is_drawable and self.column + canvas.text_width(self.text, self.size) <= canvas.width
 
 
 def _place(canvas: StageCanvas, row: int, blocks: Sequence[Block], size: Size) -> Iterator[_Placed]:
     gap = 1 if size > 1 else 0
     for at, block in enumerate(blocks):
-        own: Size = 1 if block.is_literal else size
-        tall = canvas.text_height(own)
         if at and not (block.is_literal and blocks[at - 1].is_literal):
             row += 1
-        indent = canvas.text_width(f"{block.lead}n", own) + 1 if block.lead else 0
+        if block.is_literal:
+            yield _Placed(0, row, row + 1, block.text, block.style, 1, True)
+            row += 1
+            continue
+        tall = canvas.text_height(size)
+        indent = canvas.text_width(f"{block.lead}n", size) + 1 if block.lead else 0
         if block.lead:
-            yield _Placed(0, row, block.lead, MUTED, own)
-        room = canvas.width - indent
-        lines = [block.text] if block.is_literal else canvas.wrap(block.text, room, own)
+            yield _Placed(0, row, row + tall, block.lead, MUTED, size, False)
+        lines = canvas.wrap(block.text, canvas.width - indent, size)
         for number, line in enumerate(lines):
-            yield _Placed(indent, row, line, block.style, own)
+            yield _Placed(indent, row, row + tall, line, block.style, size, False)
             row += tall + (gap if number + 1 < len(lines) else 0)
 
 
@@ -146,5 +162,5 @@ def _blocks(markdown: str) -> Iterator[Block]:
 
 
 def _fits(canvas: StageCanvas, lines: Sequence[str], size: Size) -> bool:
-    is_drawable = size == 1 or all(large_text.is_drawable(line) for line in lines)
+    is_drawable = size == 1 or canvas.is_scaled or all(large_text.is_drawable(line) for line in lines)
     return is_drawable and all(canvas.text_width(line, size) <= canvas.width for line in lines)
