@@ -80,6 +80,10 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         """
         raise NotImplementedError
 
+    def taller(self, rows: int) -> Figure:  # noqa: ARG002
+        """Return the figure about `rows` lines higher; itself if its height means something."""
+        return self
+
     def describe(self) -> str:
         """Describe the figure in sentences, for readers who cannot see it."""
         raise NotImplementedError

@@ -95,6 +95,15 @@ class CurveFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="curv
     def draw(self, width: int, t: float = 0.0) -> list[Line]:
         return _plot(msgspec.json.encode(self), width).draw(t).lines
 
+    def taller(self, rows: int) -> Figure:
+        tables = self.panels or (PanelTable(),) * len(self.scene.panels)
+        more = rows // len(tables)
+        panels = tuple(
+            msgspec.structs.replace(table, lines=panel.rows + more)
+            for table, panel in zip(tables, self.scene.panels, strict=True)
+        )
+        return msgspec.structs.replace(self, panels=panels)
+
     def describe(self) -> str:
         return words.describe(self.scene)
 

@@ -11,7 +11,8 @@ ACROSS, DOWN = 2, 2
 THICK = 2
 """Pixels across a thick line: a cell high where it is level, a cell wide where it is steep."""
 
-_QUADRANTS = " ▘▝▀▖▌▞▛▗▚▐▜▄▙▟█"
+QUADRANTS = " ▘▝▀▖▌▞▛▗▚▐▜▄▙▟█"
+"""Blocks by the bits of their quarters: upper left, upper right, lower left, lower right."""
 BOTH = "/"
 """Separates the styles of foreground and background in the name of a cell's style."""
 
@@ -67,5 +68,5 @@ class BlockRaster:
         front = styles[0]
         if len(styles) > 1 and all(pixels):
             mask = sum(1 << at for at, style in enumerate(pixels) if style == front)
-            return _QUADRANTS[mask], f"{front}{BOTH}{styles[1]}"
-        return _QUADRANTS[sum(1 << at for at, style in enumerate(pixels) if style)], front
+            return QUADRANTS[mask], f"{front}{BOTH}{styles[1]}"
+        return QUADRANTS[sum(1 << at for at, style in enumerate(pixels) if style)], front

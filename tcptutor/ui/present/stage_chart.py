@@ -123,7 +123,9 @@ def _draw_time_axis(canvas: StageCanvas, scene: Scene, column: int, row: int, ac
     ticks = axes.time_ticks(scene.seconds, across, scene.start)
     wide = max(canvas.text_width(name, 1) for _, name in ticks) + 2
     apart = ticks[1][0] - ticks[0][0] if len(ticks) > 1 else across
-    for at, name in ticks[:: ceil(wide / apart)]:
-        room = canvas.width - canvas.text_width(name, 1)
+    shown = ticks[:: ceil(wide / apart)]
+    for at, name in shown:
+        label = f"{name.removesuffix(' s')} s" if at == shown[-1][0] else name
+        left = column + at - canvas.text_width(name, 1) // 2
         canvas.put(column + at, row, "┬", AXIS)
-        canvas.write(min(column + at - canvas.text_width(name, 1) // 2, room), row + 1, name, MUTED)
+        canvas.write(min(left, canvas.width - canvas.text_width(label, 1)), row + 1, label, MUTED)

@@ -14,7 +14,6 @@ from tcptutor.base.errors import TutorError
 from tcptutor.course.activity import Activity, MarkContext
 from tcptutor.course.outline import Course
 from tcptutor.course.step import Step
-from tcptutor.figures.figure import MIN_WIDTH
 from tcptutor.figures.lines import BAD, MUTED, TEXT
 from tcptutor.room.asked import AskedRound, ask, can_ask
 from tcptutor.room.deck import step_of
@@ -35,6 +34,7 @@ from tcptutor.room.slides import (
 )
 from tcptutor.room.talk import PollView, RunView, Talk
 from tcptutor.ui.present import stage_curve, stage_figures, stage_text
+from tcptutor.ui.present.page_figures import draw_figure
 from tcptutor.ui.present.stage_canvas import StageCanvas
 from tcptutor.ui.present.stage_figures import ROOM, Bar
 from tcptutor.ui.present.stage_question import draw_answer, draw_question
@@ -66,7 +66,7 @@ class StageSlide:
         if last is None:
             return 0
         # A figure or a run needs the room more than its title does.
-        share = 3 if isinstance(last, Line | OwnText) else 6
+        share = 3 if isinstance(last, Line | OwnText) else 5
         return stage_text.draw_headline(canvas, slide.headline, zoom, canvas.height // share)
 
     def draw_body(self, canvas: StageCanvas, talk: Talk, run: StageRun | None, zoom: int) -> None:
@@ -120,20 +120,16 @@ class StageSlide:
         if figure is None:
             canvas.write(0, 0, _NO_PAGE, MUTED)
             return
-        rest = figure.motion.rest if figure.motion else 0.0
-        # The widest drawing that is not too high.
-        widths = range(max(MIN_WIDTH, canvas.width), MIN_WIDTH - 1, -4)
-        drawn = next(
-            (lines for width in widths if len(lines := figure.draw(width, rest)) <= canvas.height),
-            figure.draw(min(canvas.width, 2 * MIN_WIDTH), rest),
-        )
         text = before[-1].text if before and isinstance(before[-1], Line) else figure.caption
         above = canvas.wrap(text, canvas.width, 1) if text else []
+        rows = canvas.height - len(above) * canvas.text_height(1) - 1
+        drawn = draw_figure(figure, canvas.width, rows)
+        if len(drawn) > rows:
+            above, drawn = [], draw_figure(figure, canvas.width, canvas.height)
         row = 0
-        if len(drawn) + len(above) * canvas.text_height(1) + 1 <= canvas.height:
-            for each in above:
-                canvas.write(0, row, each)
-                row += canvas.text_height(1)
+        for each in above:
+            canvas.write(0, row, each)
+            row += canvas.text_height(1)
         column = max(0, (canvas.width - max(line.width for line in drawn)) // 2)
         row += max(0, (canvas.height - row - len(drawn)) // 2)
         canvas.write_lines(column, row, drawn)

@@ -1,0 +1,70 @@
+"""Drawings of slides without an app: thick lines, figures of the course, and texts at any size."""
+
+from __future__ import annotations
+
+from tcptutor.course import load
+from tcptutor.figures.lines import TEXT
+from tcptutor.ui.present import stage_text
+from tcptutor.ui.present.block_raster import BOTH, BlockRaster
+from tcptutor.ui.present.page_figures import draw_figure
+from tcptutor.ui.present.stage_canvas import StageCanvas
+from tcptutor.ui.present.stage_text import blocks_of
+
+
+def test_level_and_steep_parts_of_a_line_are_a_cell_thick() -> None:
+    raster = BlockRaster(4, 4)
+    raster.thick_line([(2.0, 2.0)] * 4 + [(6.0, 6.0)] * 4, "flow-1")
+    top, *steep, level, below = [line.text for line in raster.lines()]
+    assert steep == ["  █ "]
+    assert level == "███ "
+    assert top.endswith("█")
+    assert not below.strip()
+
+
+def test_crossing_lines_keep_both_colors_in_a_full_cell() -> None:
+    raster = BlockRaster(1, 1)
+    raster.span(0, 0, 1, "flow-1")
+    raster.span(1, 0, 1, "flow-2")
+    ((text, style),) = list(raster.lines()[0].pieces())
+    assert text in "▌▐"
+    assert set(style.split(BOTH)) == {"flow-1", "flow-2"}
+
+
+def test_values_beyond_the_axis_run_along_its_edge() -> None:
+    raster = BlockRaster(1, 2)
+    raster.thick_line([(9.0, 30.0)] * 2, "flow-1")
+    assert [line.text for line in raster.lines()] == ["█", " "]
+
+
+def test_figures_of_the_course_fit_a_slide() -> None:
+    width, rows = 114, 28
+    figures = [figure for module in load().modules for step in module.steps for figure in step.figures]
+    assert figures
+    for figure in figures:
+        lines = draw_figure(figure, width, rows)
+        assert len(lines) <= rows, figure.id
+        assert max(line.width for line in lines) <= width, figure.id
+
+
+def test_a_long_text_gets_smaller_until_it_fits() -> None:
+    heights = []
+    for words in (5, 40, 160):
+        canvas = StageCanvas(114, 28)
+        assert stage_text.draw_blocks(canvas, 0, blocks_of("window " * words)) <= canvas.height
+        heights.append("window" in "".join(line.text for line in canvas.lines()))
+    assert heights == [False, True, True]
+
+
+def test_tables_and_code_stay_as_they_are_written() -> None:
+    canvas = StageCanvas(114, 28, is_scaled=True)
+    stage_text.draw_blocks(canvas, 0, blocks_of("Look:\n\n| a | b |\n| 1 | 2 |\n\n```\n$ ss -ti\n```"))
+    shown = [line.text for line in canvas.lines()]
+    assert "| a | b |" in shown
+    assert "$ ss -ti" in shown
+    assert [text.text for text in canvas.scaled] == ["Look:"]
+
+
+def test_bullets_hang_and_emphasis_is_plain() -> None:
+    (first, second) = blocks_of("1. **one** and\n   more\n- two")
+    assert (first.lead, first.text) == ("1.", "one and more")
+    assert (second.lead, second.text, second.style) == ("•", "two", TEXT)
