@@ -547,6 +547,17 @@ def import_(**given: Any) -> None:
     help="Print a new link for a student and exit; the server may be running. Can be repeated.",
 )
 @click.option(
+    "--enrol",
+    metavar="FILE|CODE",
+    help="Enrol each student in the graded course of this key.",
+)
+@click.option(
+    "--collect",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Write the hand-in of each student to FOLDER and exit; the server may be running.",
+)
+@click.option(
     "--sessions", type=click.IntRange(1, 500), default=30, show_default=True, help="Most students at a time."
 )
 @click.option(

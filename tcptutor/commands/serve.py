@@ -17,12 +17,19 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tcptutor.backends.guest.snapshots import Snapshots
-from tcptutor.base.errors import ImageDamaged, MissingTool, UsageError, quoted
+from tcptutor.base.errors import ImageDamaged, MissingTool, UsageError, quoted, unknown
 from tcptutor.base.places import SERVE, chosen_course, pip_install
+from tcptutor.commands.grade import read_course_key
 from tcptutor.commands.output import print_lines, remark, warn
+from tcptutor.serve.app_forks import AppForks
+from tcptutor.serve.class_work import collect, enrol
+from tcptutor.serve.lab_queue import LabQueue, usual_labs
+from tcptutor.serve.logins import Logins
+from tcptutor.serve.students import OWNER, Student, numbered, owner, read_students, server_folder
 
 if TYPE_CHECKING:
-    from tcptutor.serve.students import Student
+    from tcptutor.serve.guard import ServerAddress
+    from tcptutor.serve.sessions import SessionLimits
 
 _DURATION = re.compile(r"(\d{1,6})(s|m|h)")
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
@@ -39,6 +46,10 @@ class ServeRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Number of students without names."""
     new_links: Sequence[str] = ()
     """Students to make new links for, in place of serving."""
+    enrol: str | None = None
+    """Code or key of the graded course in which the students are enrolled."""
+    collect: Path | None = None
+    """Folder for the students' hand-ins, in place of serving."""
     sessions: int = 30
     keep: str = "10m"
     idle: str = "1h"
@@ -48,16 +59,11 @@ class ServeRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def serve(request: ServeRequest) -> int:
-    """Serve until ^C, and return the exit code. Raises TutorError."""
+    """Serve until ^C, or make links or hand-ins, and return the exit code. Raises TutorError."""
     if importlib.util.find_spec("textual_serve") is None or importlib.util.find_spec("aiohttp") is None:
         raise MissingTool(f"tcptutor serve needs textual-serve and aiohttp: run {pip_install(*SERVE)}")
-    from tcptutor.serve.app_forks import AppForks  # noqa: PLC0415
     from tcptutor.serve.guard import parse_address  # noqa: PLC0415  # imports aiohttp
-    from tcptutor.serve.lab_queue import LabQueue, usual_labs  # noqa: PLC0415
-    from tcptutor.serve.logins import Logins  # noqa: PLC0415
-    from tcptutor.serve.server import CourseServer  # noqa: PLC0415
-    from tcptutor.serve.sessions import SessionLimits, Sessions  # noqa: PLC0415
-    from tcptutor.serve.students import owner, server_folder  # noqa: PLC0415
+    from tcptutor.serve.sessions import SessionLimits  # noqa: PLC0415
 
     address = parse_address(request.listen, request.public_url)
     limits = SessionLimits(
@@ -66,72 +72,85 @@ def serve(request: ServeRequest) -> int:
         idle_s=parse_duration(request.idle, "--idle"),
     )
     students = _students(request)
-    backend = _backend(request.backend, is_for_others=not students[0].is_owner)
-    # -P: nothing is imported from the working folder.
-    program = [
-        sys.executable,
-        "-P",
-        "-m",
-        "tcptutor.commands.browser_app",
-        "--backend",
-        backend,
-        *_course_option(),
-    ]
-    forks = AppForks(program, owner().environment(os.environ))
-    logins = Logins(server_folder() / "logins.json")
-
-    labs = LabQueue(server_folder(), request.labs or usual_labs())
-    shares_labs = not students[0].is_owner and backend != "replay"
-
-    names = {student.name for student in students}
-    if unknown_names := [name for name in request.new_links if name not in names]:
-        raise UsageError(
-            f"no student {quoted(unknown_names[0])}: name one of {request.students or 'the seats'}"
-        )
-    server = CourseServer(
-        address,
-        {student.name: student for student in students},
-        logins,
-        Sessions(limits, forks.start_session, {**os.environ, **(labs.environment if shares_labs else {})}),
-    )
-
-    def print_links(port: int, wanted: Sequence[str]) -> None:
-        url = address.url(port)
-        links = [(name, f"{url}/#{logins.make_link(name)}") for name in wanted]
-        print_lines(f"{name}\t{link}" if len(students) > 1 else link for name, link in links)
-
-    if request.new_links:
-        print_links(address.port, request.new_links)
+    code, _ = read_course_key(request.enrol)
+    if (code or request.collect) and students[0].is_owner:
+        raise UsageError("--enrol and --collect are for a class: add --students")
+    if request.collect is not None:
+        print_lines(collect(students, request.collect, _course_option()))
         return 0
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
-    logging.getLogger("aiohttp").setLevel(logging.ERROR)
+    logins = Logins(server_folder() / "logins.json")
+    if request.new_links:
+        _print_links(logins, _named(request, students), address.url(address.port))
+        return 0
     if not (address.is_loopback or address.is_secure):
         warn("logins travel unencrypted: put a proxy with TLS in front, see assets/documentation/serve.md")
-
-    async def run() -> None:
-        loop, stopped = asyncio.get_running_loop(), asyncio.Event()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, stopped.set)
-        try:
-            async with labs if shares_labs else contextlib.nullcontext(), server.listen() as port:
-                forks.start()
-                print_links(
-                    port,
-                    [each.name for each in students if each.is_owner or not logins.has_access(each.name)],
-                )
-                remark(f"serving {address.url(port)} until ^C; each link works once")
-                await stopped.wait()
-                remark("ending the sessions; everything is saved")
-        finally:
-            await forks.close()
-
-    asyncio.run(run())
+    backend = _backend(request.backend, is_for_others=not students[0].is_owner)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    logging.getLogger("aiohttp").setLevel(logging.ERROR)
+    asyncio.run(_serve(address, students, logins, limits, backend, code, request.labs))
     return 0
 
 
-def _students(request: ServeRequest) -> tuple[Student, ...]:
-    from tcptutor.serve.students import numbered, owner, read_students  # noqa: PLC0415
+async def _serve(
+    address: ServerAddress,
+    students: Sequence[Student],
+    logins: Logins,
+    limits: SessionLimits,
+    backend: str,
+    code: str,
+    most_labs: int | None,
+) -> None:
+    from tcptutor.serve.server import CourseServer  # noqa: PLC0415
+    from tcptutor.serve.sessions import Sessions  # noqa: PLC0415
 
+    loop, stopped = asyncio.get_running_loop(), asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, stopped.set)
+    course = _course_option()
+    # -P: nothing is imported from the working folder.
+    program = (sys.executable, "-P", "-m", "tcptutor.commands.browser_app", "--backend", backend, *course)
+    forks = AppForks(program, owner().environment(os.environ))
+    labs = LabQueue(server_folder(), most_labs or usual_labs())
+    shares_labs = not students[0].is_owner and backend != "replay"
+    environment = {**os.environ, **(labs.environment if shares_labs else {})}
+
+    def prepare(student: Student) -> None:
+        if code:
+            enrol(student, code, course)
+
+    sessions = Sessions(limits, forks.start_session, environment, prepare)
+    server = CourseServer(address, {each.name: each for each in students}, logins, sessions)
+    try:
+        async with labs if shares_labs else contextlib.nullcontext(), server.listen() as port:
+            forks.start()
+            new = [each.name for each in students if each.is_owner or not logins.has_access(each.name)]
+            _print_links(logins, new, address.url(port))
+            remark(f"serving {address.url(port)} until ^C; each link works once")
+            await stopped.wait()
+            remark("ending the sessions; everything is saved")
+    finally:
+        await forks.close()
+
+
+def _named(request: ServeRequest, students: Sequence[Student]) -> Sequence[str]:
+    """Return the students who get new links. Raises UsageError."""
+    names = {student.name for student in students}
+    for name in request.new_links:
+        if name not in names:
+            raise UsageError(
+                unknown("student", name, names, f"{request.students or 'the seats'} has the names")
+            )
+    return request.new_links
+
+
+def _print_links(logins: Logins, names: Sequence[str], url: str) -> None:
+    """Print a new link for each name; the server's own user has no name."""
+    for name in names:
+        link = f"{url}/#{logins.make_link(name)}"
+        print_lines([link if name == OWNER else f"{name}\t{link}"])
+
+
+def _students(request: ServeRequest) -> tuple[Student, ...]:
     if request.students is not None and request.open_to is not None:
         raise UsageError("--students names the students, --open-to counts them: give one of the two")
     if request.students is not None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 from textual_serve.download_manager import DownloadManager
 
 from tcptutor.backends.lab_turn import STUDENT
+from tcptutor.base.errors import TutorError
 from tcptutor.base.printable import escaped
 from tcptutor.serve.browser_session import Browser, BrowserSession, Closing, SessionFailed, StartApp
 from tcptutor.serve.students import Student
@@ -41,10 +42,17 @@ class ServerFull(SessionFailed):
 class Sessions:
     """The sessions of a server."""
 
-    def __init__(self, limits: SessionLimits, start: StartApp, server: Mapping[str, str]) -> None:
-        """Take what starts an app, and the server's environment."""
+    def __init__(
+        self,
+        limits: SessionLimits,
+        start: StartApp,
+        server: Mapping[str, str],
+        prepare: Callable[[Student], object] = lambda _: None,
+    ) -> None:
+        """Take what starts an app, the server's environment, and what to do in a thread before an app starts."""
         self.downloads = DownloadManager()
         self._limits, self._start, self._environment = limits, start, server
+        self._prepare = prepare
         self._sessions: dict[str, BrowserSession] = {}
         self._locks: dict[str, asyncio.Lock] = {}
         self._starts = asyncio.Semaphore(_STARTS)
@@ -103,12 +111,15 @@ class Sessions:
         self._sessions[student.name] = session
         try:
             async with self._starts:
+                await asyncio.to_thread(self._prepare, student)
                 own = {**student.environment(self._environment), STUDENT: student.name}
                 await session.launch(own, size)
         except BaseException as error:
             self._forget(session)
-            if isinstance(error, SessionFailed):
+            if isinstance(error, TutorError):
                 log.warning("%s: %s", escaped(student.name), escaped(str(error)))
+            if isinstance(error, TutorError) and not isinstance(error, SessionFailed):
+                raise SessionFailed(str(error)) from error
             raise
         log.info("%s: session begins (%d of %d)", escaped(student.name), len(self), self._limits.sessions)
         return session

@@ -21,6 +21,10 @@ import pytest
 from tcptutor.base.errors import TutorError
 from tcptutor.base.printable import is_printable
 from tcptutor.commands.serve import ServeRequest, serve
+from tcptutor.grading.evidence.hand_in import open_hand_in
+from tcptutor.grading.evidence.keys import new_key
+from tcptutor.serve.class_work import enrol
+from tcptutor.serve.students import read_students
 from tests import leftovers
 from tests.cli.command import TCPTUTOR, tcptutor
 from tests.patience import seconds
@@ -136,6 +140,8 @@ async def test_a_restarted_server_knows_its_students(tmp_path: Path, monkeypatch
         ({"open_to": 2, "students": "file"}, "one of the two"),
         ({"students": "file", "new_links": ["Adda"]}, "no student 'Adda'"),
         ({"students": "bad"}, "line 1"),
+        ({"students": "file", "enrol": "ABCD"}, "neither a course code"),
+        ({"collect": Path("/proc/here")}, "for a class"),
     ],
     ids=str,
 )
@@ -147,6 +153,24 @@ def test_bad_arguments_are_refused_in_a_line(given: dict[str, Any], words: str, 
     with pytest.raises(TutorError, match=words) as refused:
         serve(ServeRequest(**given))
     assert is_printable(str(refused.value))
+
+
+def test_a_class_is_enrolled_and_its_work_collected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    (tmp_path / "class.txt").write_text("Ada Byron\nBob\n")
+    ada = read_students(tmp_path / "class.txt")[0]
+    code = new_key().code
+    enrol(ada, code, ())
+    enrol(ada, code, ())
+    done = tcptutor(
+        "serve", "--students", str(tmp_path / "class.txt"), "--collect", str(tmp_path / "hand-ins")
+    )
+    assert done.returncode == 0, done.stderr
+    collected, nothing = (line.split("\t") for line in done.stdout.splitlines())
+    assert nothing == ["Bob", "no work"]
+    with open_hand_in(Path(collected[1])) as hand_in:
+        assert (hand_in.manifest.student, hand_in.manifest.course) == ("Ada Byron", code)
+    assert [file.name for file in (tmp_path / "hand-ins").iterdir()] == [Path(collected[1]).name]
 
 
 def test_a_port_in_use_is_told() -> None:
@@ -163,7 +187,7 @@ def test_the_missing_extra_is_named(tmp_path: Path) -> None:
         "sys.argv = ['tcptutor', *sys.argv[1:]]\n"
         "from tcptutor.commands.command_line import main; main()"
     )
-    for arguments, expected in ((["serve"], 3), (["serve", "--help"], 0), (["list"], 0)):
+    for arguments, expected in ((["serve"], 3), (["serve", "--help"], 0)):
         done = subprocess.run(
             [sys.executable, "-c", code, *arguments],
             capture_output=True,
