@@ -143,6 +143,7 @@ def shell(**given: Any) -> None:
 @click.option(
     "--public-url", metavar="URL", default="", help="URL of that page behind a proxy, as students see it."
 )
+@click.option("--names", is_flag=True, help="Ask students for their names. Default: votes are anonymous.")
 @BACKEND
 @CLOCK
 @COURSE

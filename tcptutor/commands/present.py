@@ -26,7 +26,7 @@ from tcptutor.room.protocol import Ended, EndLecture, Role
 from tcptutor.room.records import OpenedLecture
 from tcptutor.room.slides import Lecture
 from tcptutor.room.talk import Place
-from tcptutor.room.web.addresses import parse_listen, parse_public_url
+from tcptutor.room.web.addresses import is_private, parse_listen, parse_public_url
 from tcptutor.ui.start import TEXTUAL_OPTIONS
 
 
@@ -45,6 +45,7 @@ class PresentRequest(msgspec.Struct, frozen=True, kw_only=True):
     no_votes: bool
     listen: str
     public_url: str
+    names: bool
     backend: str
     clock: str
 
@@ -65,6 +66,7 @@ def present(request: PresentRequest) -> int:
             OpenedCourse().course,
             _lecture(request)[0],
             has_votes=not request.no_votes,
+            is_reachable=_is_reachable(request),
             backend=request.backend,
             clock=request.clock,
         )
@@ -149,7 +151,13 @@ def _opened(request: PresentRequest) -> OpenedLecture:
         has_votes=not request.no_votes,
         listen=request.listen,
         public_url=request.public_url,
+        with_names=request.names,
     )
+
+
+def _is_reachable(request: PresentRequest) -> bool:
+    """Return True if other machines reach the page where students join."""
+    return bool(request.public_url or (request.listen and not is_private(parse_listen(request.listen).host)))
 
 
 def _lecture(request: PresentRequest) -> tuple[Lecture, Place]:

@@ -14,9 +14,11 @@ from tcptutor.room.check import LectureCheck
 from tcptutor.room.slides import Lecture
 
 
-def check_lecture(course: Course, lecture: Lecture, *, has_votes: bool, backend: str, clock: str) -> int:
+def check_lecture(
+    course: Course, lecture: Lecture, *, has_votes: bool, is_reachable: bool, backend: str, clock: str
+) -> int:
     """Check a lecture and return the exit code: 1 if something will not work, or the check was stopped."""
-    check = LectureCheck(course, lecture, has_votes=has_votes)
+    check = LectureCheck(course, lecture, has_votes=has_votes, is_reachable=is_reachable)
     stopped = run_until_signal(_prepare(check, backend, clock))
     if stopped is not None:
         warn(f"{stopped}; {count(check.made, 'run')} kept: repeat the command to continue")

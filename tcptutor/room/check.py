@@ -25,6 +25,7 @@ from tcptutor.room.deck import step_of
 from tcptutor.room.prepared import PreparedRuns
 from tcptutor.room.slide_runs import curve_runs, lecture_runs
 from tcptutor.room.slides import Ask, FlowsShown, Lecture, OwnText, Slide
+from tcptutor.room.web.addresses import DEFAULT_PORT
 from tcptutor.run import Run, lab_parts
 from tcptutor.spec import Experiment
 
@@ -44,6 +45,7 @@ class LectureCheck:
         lecture: Lecture,
         *,
         has_votes: bool = True,
+        is_reachable: bool = True,
         prepared: PreparedRuns | None = None,
     ) -> None:
         """Check `lecture`.
@@ -52,9 +54,11 @@ class LectureCheck:
             course: The course of its pages.
             lecture: The lecture.
             has_votes: Whether the room is to vote from its own devices.
+            is_reachable: Whether these devices reach the page to vote.
             prepared: Where the runs are kept.
         """
-        self._course, self._lecture, self._has_votes = course, lecture, has_votes
+        self._course, self._lecture = course, lecture
+        self._has_votes, self._is_reachable = has_votes, is_reachable
         self._prepared = prepared or PreparedRuns()
         self._runs: dict[int, list[Experiment]] = {}
         """Experiments by slide, from 0."""
@@ -158,6 +162,9 @@ class LectureCheck:
         if absent:
             text = f"nobody can vote without {' and '.join(absent)}"
             yield fail("votes", text, places.pip_install(*places.SERVE))
+        elif not self._is_reachable:
+            remedy = f"present with --listen 0.0.0.0:{DEFAULT_PORT}, or with --no-votes"
+            yield warn("votes", "only this machine reaches the page where students vote", remedy)
         else:
             yield ok("votes", f"{_count(asks, 'question')} for the room")
 

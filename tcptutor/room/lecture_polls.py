@@ -41,7 +41,7 @@ class LecturePolls:
         if not self._opened.has_votes:
             return
         try:
-            self._votes = Votes(self._folder, self._folder.name)
+            self._votes = Votes(self._folder, self._folder.name, with_names=self._opened.with_names)
             self._votes.on_change = self._changed
             server = AudienceServer(
                 self._votes,
@@ -49,6 +49,7 @@ class LecturePolls:
                 title=self._opened.lecture.title,
                 listen=self._opened.listen,
                 public_url=self._opened.public_url,
+                with_names=self._opened.with_names,
             )
             await server.start()
             self._server = server
@@ -116,12 +117,13 @@ class LecturePolls:
         """Add what only the speaker may know about the poll."""
         if self._votes is None:
             return view
+        reach = self._server.remarks if self._server is not None else ()
         return msgspec.structs.replace(
             view,
             right_share=self._votes.right_share,
             suggestion=self._votes.suggestion,
             answer=_answer(self.asked, self._votes.view),
-            remarks=(*view.remarks, *self._votes.remarks),
+            remarks=(*view.remarks, *reach, *self._votes.remarks),
         )
 
     def report(self) -> tuple[str, str]:

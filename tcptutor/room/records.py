@@ -47,6 +47,8 @@ class OpenedLecture(msgspec.Struct, frozen=True, kw_only=True):
     """ADDRESS:PORT of the page where students join; empty for the default."""
     public_url: str = ""
     """URL of that page behind a proxy."""
+    with_names: bool = False
+    """True if that page asks for names; otherwise votes are anonymous."""
     format_version: int = _FORMAT
 
 

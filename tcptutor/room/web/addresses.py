@@ -69,6 +69,11 @@ def reachable_host(host: str) -> str:
     return "127.0.0.1" if address.version == 4 else "::1"
 
 
+def is_private(host: str) -> bool:
+    """Return True if only this machine reaches a server that listens at `host`."""
+    return ipaddress.ip_address(host).is_loopback
+
+
 def bracketed(host: str) -> str:
     """Return a host as it is written before a port: an IPv6 address in brackets."""
     return f"[{host}]" if ":" in host else host

@@ -19,6 +19,7 @@ from tcptutor.room.web.addresses import (
     DEFAULT_PORT,
     ListenAddress,
     bracketed,
+    is_private,
     new_code,
     parse_listen,
     parse_public_url,
@@ -149,6 +150,13 @@ class AudienceServer:
     def view(self) -> AudienceView:
         """How to join, and how many have."""
         return AudienceView(address=f"{self.url}/{self.code}", code=self.code, joined=self._votes.joined)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Messages for the teacher, a line each."""
+        if self._public_url or not is_private(self._listen.host):
+            return ()
+        return (f"only this machine reaches the page to join: begin with --listen 0.0.0.0:{DEFAULT_PORT}",)
 
     @property
     def url(self) -> str:

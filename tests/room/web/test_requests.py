@@ -10,10 +10,15 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import pytest_asyncio
 from aiohttp import ClientSession, CookieJar
 
+from tcptutor.room.flows import OwnFlow
+from tcptutor.room.talk import Tally
+from tcptutor.room.votes import VoterView
+from tcptutor.room.web import vote_page
 from tests.patience import Deadline
 from tests.room.made import CHOICES, NUMBERS
 from tests.room.web.conftest import Served
@@ -292,3 +297,47 @@ async def test_behind_a_proxy_the_public_address_is_shown_and_believed(
         ) as answer:
             assert answer.status == 303
             assert "Secure" in answer.headers["Set-Cookie"]
+
+
+async def test_a_lecture_with_names_asks_for_them(tmp_path: Path, session: ClientSession) -> None:
+    async with Served(tmp_path, with_names=True) as served:
+        async with session.get(served.server.view.address) as answer:
+            text = await answer.text()
+        assert 'name="name"' in text
+        assert "anonymous" not in text
+        headers = await _join(served, session, name="Ada <i>")
+        served.votes.open(CHOICES)
+        await _vote(served, session, headers, 1)
+        served.votes.reveal()
+        assert [each.name for each in served.votes.report().participation] == ["Ada <i>"]
+
+
+async def test_a_speaker_learns_that_only_this_machine_reaches_the_page(tmp_path: Path) -> None:
+    for options, warnings in (
+        ({}, 1),
+        ({"listen": "0.0.0.0:0"}, 0),
+        ({"public_url": "https://a.example"}, 0),
+    ):
+        served = Served(tmp_path, **options)
+        assert len(served.server.remarks) == warnings
+        served.votes.close_file()
+
+
+def test_a_student_sees_the_own_flow_and_no_other() -> None:
+    flow = OwnFlow(algorithm="bbr", others=2, flows=64, fair_bps=1e6)
+    running = vote_page.shown(VoterView(state="closed", flow=flow))
+    assert "64 flows" in running
+    assert "2 others" in running
+    ended = msgspec.structs.replace(flow, bps=2.5e6, rank=3)
+    assert "2.5 Mbit/s" in vote_page.shown(VoterView(state="revealed", flow=ended))
+    assert "place 3 of 64" in vote_page.shown(VoterView(state="revealed", flow=ended))
+
+
+@pytest.mark.parametrize("values", [(), (1e6,), (1e6, 1e6), (1e-300, 1.0, 1e300), tuple(range(1, 4000))])
+@pytest.mark.parametrize("right", [None, 8e6])
+def test_any_numbers_fit_a_phone_s_histogram(values: tuple[float, ...], right: float | None) -> None:
+    tally = Tally(values=values, answered=len(values), right_value=right)
+    page = vote_page.shown(VoterView(state="revealed", unit="rate", results=(tally,), text="How fast?"))
+    bars = re.findall(r'<rect x="([^"]*)" width="[^"]*" y="([^"]*)" height="([^"]*)"', page)
+    assert bool(bars) == bool(values)
+    assert all(0 <= float(x) <= 100 and float(y) + float(height) <= 24.1 for x, y, height in bars)
