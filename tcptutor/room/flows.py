@@ -15,6 +15,7 @@ from itertools import groupby
 import msgspec
 
 from tcptutor import theory
+from tcptutor.base.algorithm_names import algorithm_name
 from tcptutor.base.errors import UsageError
 from tcptutor.room.asked import AskedQuestion, AskedRound
 from tcptutor.room.slides import FlowsShown
@@ -63,6 +64,7 @@ class OwnFlow(msgspec.Struct, frozen=True, kw_only=True):
     """The flow of a student."""
 
     algorithm: str
+    """As students read it, such as "CUBIC"."""
     others: int
     """Other students who own the same flow."""
     flows: int
@@ -76,8 +78,8 @@ class OwnFlow(msgspec.Struct, frozen=True, kw_only=True):
 
 def ask_algorithms(shown: FlowsShown) -> AskedQuestion:
     """Return the vote on the algorithms of the students' flows; nothing is right or wrong."""
-    text = "Your flow shares a link with everybody else's. Pick its congestion control."
-    pick = AskedRound(text=text, choices=shown.algorithms)
+    names = tuple(map(algorithm_name, shown.algorithms))
+    pick = AskedRound(text="All flows share a link. Pick the congestion control of yours.", choices=names)
     return AskedQuestion(activity=FLOWS, rounds=(pick, pick))
 
 
@@ -182,7 +184,7 @@ class FlowMeter:
         if flow is None:
             return None
         mine = OwnFlow(
-            algorithm=self._plan.algorithms[flow],
+            algorithm=algorithm_name(self._plan.algorithms[flow]),
             others=self._owners[flow] - 1,
             flows=len(self._plan.algorithms),
             fair_bps=self._plan.fair_bps,

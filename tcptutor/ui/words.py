@@ -5,20 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tcptutor.base import sizes, units
+from tcptutor.base.algorithm_names import algorithm_name
 from tcptutor.course.page_record import Sureness
 
 if TYPE_CHECKING:
     from tcptutor.run import Environment
     from tcptutor.spec import Experiment
-
-_ACRONYMS = ("cubic", "bbr", "bic", "dctcp")
-"""Algorithms written in capitals."""
-
-
-def algorithm(name: str) -> str:
-    """Return "Reno" for "reno", "BBR" for "bbr"."""
-    return name.upper() if name in _ACRONYMS else name.capitalize()
-
 
 SURENESS: dict[Sureness, str] = {"guessing": "guessing", "fairly": "fairly sure", "sure": "sure"}
 
@@ -30,7 +22,7 @@ IMPORTED = "imported/"
 def senders(experiment: Experiment) -> str:
     """Return the kinds of senders: "CUBIC", "CUBIC + BBR", "Reno + UDP", "UDP"."""
     flows = range(experiment.total_streams)
-    names = [algorithm(name) for name in dict.fromkeys(experiment.algorithm(flow) for flow in flows)]
+    names = [algorithm_name(name) for name in dict.fromkeys(experiment.algorithm(flow) for flow in flows)]
     udp = ["UDP"] if experiment.flows.udp_streams else []
     return " + ".join([*names, *udp])
 

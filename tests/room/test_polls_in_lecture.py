@@ -161,7 +161,7 @@ async def test_each_student_of_a_room_experiment_hears_of_the_own_flow(folder: P
             ("reno", 2, 2),
             ("cubic", 1, 1),
         ]
-        assert (await room[1].view())["flow"]["algorithm"] == "cubic"
+        assert (await room[1].view())["flow"]["algorithm"] == "CUBIC"
 
 
 async def test_a_lecture_without_votes_says_so(

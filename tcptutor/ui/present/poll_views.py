@@ -11,10 +11,6 @@ from tcptutor.ui.present import prediction_histogram as histogram
 from tcptutor.ui.present.poll_drawing import LETTER, QR, draw_join, draw_results, draw_voting
 from tcptutor.ui.present.prediction_histogram import draw_histogram
 from tcptutor.ui.present.stage_canvas import StageCanvas
-from tcptutor.ui.widgets.chart.chart import flow_style
-
-NOTCH_OF_FLOW = {flow_style(number): f"notch-{flow_style(number)}" for number in range(8)}
-"""Style of a line that crosses a flow's bar, by the style of the bar."""
 
 _STYLES = {
     TEXT: "$foreground",
@@ -31,8 +27,6 @@ _STYLES = {
     histogram.MODEL: "bold $accent",
     histogram.MEASURED: "bold $foreground",
     histogram.AXIS: "$secondary",
-    **{style: f"bold ${style}" for style in NOTCH_OF_FLOW},
-    **{notch: f"bold $background on ${style}" for style, notch in NOTCH_OF_FLOW.items()},
 }
 
 

@@ -12,12 +12,12 @@ from textual.containers import Container
 
 from tcptutor.course.outline import Course
 from tcptutor.figures.lines import MUTED, WARN
+from tcptutor.room.flows import FLOWS
 from tcptutor.room.protocol import FromTerminal, RunBegins, RunEvent
 from tcptutor.room.slide_runs import run_shown, slide_run
 from tcptutor.room.slides import Ask, FlowsShown, Lecture
 from tcptutor.room.talk import Talk
 from tcptutor.ui.bindings import priority
-from tcptutor.ui.present.flows_view import RoomFlowsView
 from tcptutor.ui.present.lecture_screen import LectureScreen
 from tcptutor.ui.present.poll_views import HistogramView, JoinView, ResultsView, VotingView
 from tcptutor.ui.present.stage_canvas import StageCanvas
@@ -202,9 +202,10 @@ class StageScreen(LectureScreen):
         talk, (_, last) = self.talk, self._slides.revealed(self.talk)
         if self._shows_join:
             return JoinView, talk.audience
-        if isinstance(last, FlowsShown) and talk.flows is not None:
-            return RoomFlowsView, talk.flows
         poll = talk.poll
+        if isinstance(last, FlowsShown) and poll is not None and poll.activity == FLOWS:
+            is_asked = poll.phase in ("voting", "voting again") or talk.flows is None
+            return (VotingView, poll, talk.audience) if is_asked else None
         if not isinstance(last, Ask) or poll is None or poll.activity != last.activity:
             return None
         if poll.phase != "revealed":
@@ -216,7 +217,8 @@ class StageScreen(LectureScreen):
         self.draw()
 
     def _update_run(self) -> None:
-        if not self._is_computing:
+        # A room experiment shows no chart, which would take long with its many flows.
+        if not self._is_computing and self.talk.flows is None:
             self._is_computing = True
             self.run_worker(self._draw_run(), group="run")
 

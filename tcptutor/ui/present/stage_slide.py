@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Sequence
 from statistics import median
 
+from tcptutor.base.algorithm_names import algorithm_name
 from tcptutor.base.errors import TutorError
 from tcptutor.course.activity import Activity, MarkContext
 from tcptutor.course.outline import Course
@@ -25,6 +26,7 @@ from tcptutor.room.slides import (
     Ask,
     CurveShown,
     FigureShown,
+    FlowsShown,
     Lecture,
     Line,
     OwnText,
@@ -37,6 +39,7 @@ from tcptutor.ui.present import stage_curve, stage_figures, stage_text
 from tcptutor.ui.present.page_figures import draw_figure
 from tcptutor.ui.present.stage_canvas import StageCanvas
 from tcptutor.ui.present.stage_figures import ROOM, Bar
+from tcptutor.ui.present.stage_flows import draw_flows
 from tcptutor.ui.present.stage_question import draw_answer, draw_question
 from tcptutor.ui.present.stage_run import StageRun
 from tcptutor.ui.present.stage_text import Block, blocks_of
@@ -95,8 +98,8 @@ class StageSlide:
                 stage_figures.draw_verdict(canvas, run, talk.run, _room_prediction(talk.poll))
             case VerdictShown():
                 self._draw_run(canvas, talk, run)
-            case _:
-                canvas.write(0, 0, _NO_PAGE, MUTED)
+            case FlowsShown(algorithms=algorithms):
+                _draw_flows(canvas, talk, algorithms, zoom)
 
     def lacks_curve(self, talk: Talk) -> bool:
         """Return True if the slide has a curve that `measure_curve` has not measured."""
@@ -190,6 +193,18 @@ class StageSlide:
             canvas.write(0, row, _NO_PAGE, MUTED)
         else:
             stage_figures.draw_settings(canvas, planned.experiment, row)
+
+
+def _draw_flows(canvas: StageCanvas, talk: Talk, algorithms: Sequence[str], zoom: int) -> None:
+    row = _draw_problem(canvas, talk.run) if talk.run.state == "failed" else 0
+    below = StageCanvas(canvas.width, canvas.height - row, is_scaled=canvas.is_scaled)
+    if talk.flows is not None:
+        draw_flows(below, talk.flows, talk.run.source)
+    else:
+        names = ", ".join(map(algorithm_name, algorithms))
+        text = f"Everybody owns a flow on the same link and picks its congestion control: {names}."
+        stage_text.draw_blocks(below, 0, [Block(text)], zoom)
+    canvas.place(below, 0, row)
 
 
 def _draw_problem(canvas: StageCanvas, view: RunView) -> int:

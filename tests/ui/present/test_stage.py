@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from textual.pilot import Pilot
 
 from tcptutor.course import outline
@@ -14,8 +15,19 @@ from tcptutor.course.outline import Course
 from tcptutor.journal.saved import Settings
 from tcptutor.room.client import Interrupted
 from tcptutor.room.deck import default_lecture
+from tcptutor.room.flows import FLOWS
 from tcptutor.room.protocol import Black, ClosePoll, Discuss, EndLecture, Go, OpenPoll, StartRun, Step
-from tcptutor.room.slides import Answer, Ask, CurveShown, Line, OwnText, RunShown, Slide, VerdictShown
+from tcptutor.room.slides import (
+    Answer,
+    Ask,
+    CurveShown,
+    FlowsShown,
+    Line,
+    OwnText,
+    RunShown,
+    Slide,
+    VerdictShown,
+)
 from tcptutor.room.talk import AudienceView, Place, PollView, RunView, Tally
 from tcptutor.ui import themes
 from tcptutor.ui.present import large_text
@@ -25,6 +37,7 @@ from tcptutor.ui.present.stage_view import StageView
 from ..fakes import recorded
 from ..screen import text, until, until_text
 from .stand_in import StandIn
+from .test_stage_flows import experiment as flows_view
 
 PAGE = {"module": "one-flow", "page": "one-lossy-flow"}
 SIZES = [(80, 24), (120, 36), (200, 50)]
@@ -140,6 +153,23 @@ async def test_an_earlier_run_is_still_there_after_another_slide(course: Course,
         await until(pilot, lambda: shows_large(pilot, "Next", 5))
         connection.show(place=Place(0, 1), run=ended)
         await until_text(pilot, "mean RTT")
+
+
+async def test_a_room_experiment_asks_runs_and_shows_who_gets_what(course: Course, lossy: Any) -> None:
+    connection = StandIn(Slide(headline="Who gets what?", steps=(FlowsShown(experiment="one-flow/lossy"),)))
+    async with stage(course, connection) as pilot:
+        await until(pilot, lambda: shows_large(pilot, "BBR"))
+        pick = PollView(activity=FLOWS, text="Pick one.", choices=("reno", "cubic", "bbr"), answered=7)
+        connection.show(poll=pick)
+        await until(pilot, lambda: shows_large(pilot, "Pick one."))
+        connection.show(poll=replace(pick, phase="counted"), flows=flows_view(10, state="ready"))
+        await until_text(pilot, "Reno, 10 of 30 flows")
+        connection.play(lossy)
+        connection.show(flows=flows_view(10))
+        await until(pilot, lambda: shows_large(pilot, "75 %", 5))
+        assert "LIVE" in text(pilot.app)
+        connection.show(poll=replace(pick, phase="voting again", round=2))
+        await until(pilot, lambda: shows_large(pilot, "Pick one."))
 
 
 async def test_texts_come_one_by_one(course: Course) -> None:

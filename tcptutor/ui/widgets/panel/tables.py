@@ -8,6 +8,7 @@ from math import isnan
 
 from tcptutor.analysis import FlowFigures, Judgement, ModelComparison, Report
 from tcptutor.base import ratios, units
+from tcptutor.base.algorithm_names import algorithm_name
 from tcptutor.base.columns import wrapped
 from tcptutor.figures.axes import rounded_up
 from tcptutor.figures.lines import BAD, GOOD, MUTED, STRONG, TEXT, Line
@@ -81,7 +82,7 @@ def _row(each: ModelComparison, is_binding: bool, name: int) -> Line:
         case "capped":
             figures, judgement = figures[:16], ((_JUDGEMENT_TEXT["capped"], MUTED),)
         case "other-algorithm":
-            judgement = ((f"for {words.algorithm(prediction.model.algorithm)}", MUTED),)
+            judgement = ((f"for {algorithm_name(prediction.model.algorithm)}", MUTED),)
         case _:
             judgement = ((_JUDGEMENT_TEXT[each.judgement], MUTED),)
     return Line.of((label.ljust(name), STRONG if is_binding else TEXT), (figures, TEXT), *judgement)

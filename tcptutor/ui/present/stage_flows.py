@@ -7,14 +7,15 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from tcptutor.base import units
+from tcptutor.base.algorithm_names import algorithm_name
 from tcptutor.figures.axes import round_ticks
 from tcptutor.figures.lines import MUTED, STRONG, TEXT
-from tcptutor.room.talk import AlgorithmTotal, FlowBar, FlowsView
-from tcptutor.ui import words
+from tcptutor.room.talk import AlgorithmTotal, FlowBar, FlowsView, RunSource
+from tcptutor.ui.present.block_raster import BOTH
 from tcptutor.ui.present.large_text import Size
-from tcptutor.ui.present.poll_views import NOTCH_OF_FLOW, PollWidget
-from tcptutor.ui.present.prediction_histogram import AXIS
 from tcptutor.ui.present.stage_canvas import StageCanvas
+from tcptutor.ui.present.stage_chart import AXIS
+from tcptutor.ui.present.stage_figures import GROUND, write_label
 from tcptutor.ui.widgets.chart.chart import flow_style
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
@@ -27,29 +28,16 @@ _FEWEST_ROWS = 4
 """Rows below which no bars are drawn."""
 
 
-class RoomFlowsView(PollWidget):
-    """Who gets what in a room experiment, during the run and after."""
-
-    def __init__(self, flows: FlowsView, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._flows = flows
-
-    def show(self, flows: FlowsView) -> None:
-        """Show a later state."""
-        self._flows = flows
-        self.refresh()
-
-    def draw(self, canvas: StageCanvas) -> None:
-        draw_flows(canvas, self._flows)
-
-
-def draw_flows(canvas: StageCanvas, view: FlowsView) -> None:
-    """Draw key figures, bars, and a line about the run, from the top."""
+def draw_flows(canvas: StageCanvas, view: FlowsView, source: RunSource) -> None:
+    """Draw key figures, bars, and a line about the run with its label."""
     top = _draw_totals(canvas, view)
     line = canvas.text_height(1)
     if canvas.height - top - 2 * line >= _FEWEST_ROWS:
         _draw_bars(canvas, view, top + 1, canvas.height - line - 1)
-    canvas.write(0, canvas.height - line, _status(canvas, view), TEXT)
+    end = canvas.width
+    if view.state != "ready":
+        end = write_label(canvas, canvas.height - line, source) - _GAP
+    canvas.write(0, canvas.height - line, _fitting(canvas, end, _status(view)), TEXT)
 
 
 def _draw_totals(canvas: StageCanvas, view: FlowsView) -> int:
@@ -80,7 +68,7 @@ def _figure_size(canvas: StageCanvas, width: int, figures: Sequence[str]) -> Siz
 
 
 def _names(total: AlgorithmTotal, view: FlowsView) -> Iterator[str]:
-    name = words.algorithm(total.algorithm)
+    name = algorithm_name(total.algorithm)
     yield f"{name}, {total.flows} of {len(view.flows)} flows"
     yield f"{name}, {total.flows} flows"
     yield name
@@ -99,9 +87,9 @@ def _draw_bars(canvas: StageCanvas, view: FlowsView, top: int, bottom: int) -> N
         for row in range(math.ceil(eighths / 8)):
             canvas.put(column, bottom - 1 - row, _EIGHTHS[min(8, eighths - 8 * row)] * width, style)
         if eighths >= 8 * (bottom - fair):
-            canvas.put(column, fair, _DASH * width, NOTCH_OF_FLOW[style])
+            canvas.put(column, fair, _DASH * width, f"{GROUND}{BOTH}{style}")
         if bar.bps > upper:
-            canvas.put_center(column, width, top, "▲", NOTCH_OF_FLOW[style])
+            canvas.put_center(column, width, top, "▲".center(width), style)
     _name_line(canvas, "equal share", gutter, fair)
 
 
@@ -155,8 +143,8 @@ def _columns(flows: Sequence[FlowBar], left: int, across: int) -> Iterator[tuple
         start += 2
 
 
-def _status(canvas: StageCanvas, view: FlowsView) -> str:
-    """Return the longest description of the run that fits."""
+def _status(view: FlowsView) -> Iterator[str]:
+    """Yield descriptions of the run, the longest first."""
     link = f"{len(view.flows)} flows on {units.rate(view.link_bps)}"
     students = sum(bar.voters for bar in view.flows)
     if students > len(view.flows):
@@ -172,8 +160,7 @@ def _status(canvas: StageCanvas, view: FlowsView) -> str:
         case "ended":
             when = f"mean from {view.warmup:g} s to {view.seconds:g} s"
     parts = [part for part in (link, when, fairness, fastest) if part]
-    shorter = (" · ".join(parts[:number]) for number in range(len(parts), 0, -1))
-    return _fitting(canvas, canvas.width, shorter)
+    yield from (" · ".join(parts[:number]) for number in range(len(parts), 0, -1))
 
 
 def _fitting(canvas: StageCanvas, width: int, texts: Iterator[str] | Sequence[str]) -> str:
