@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from tcptutor.room import launch, records
 from tcptutor.room.client import Connection, FollowedRun, Interrupted
+from tcptutor.room.host import LectureProcess
 from tcptutor.room.protocol import FromTerminal, Role, RunBegins, RunEvent, Shows, Tells, ToTerminal, Welcome
 from tcptutor.room.records import OpenedLecture
 from tcptutor.room.slides import Lecture, Line, RunShown, Slide, VerdictShown
@@ -124,6 +126,23 @@ def start(given: OpenedLecture) -> Path:
     folder = records.create(given)
     launch.start(folder)
     return folder
+
+
+@asynccontextmanager
+async def served_here(given: OpenedLecture) -> AsyncIterator[Path]:
+    """A new lecture that is served in this process and loop; yields its folder."""
+    folder = records.create(given)
+    with launch.only_process(folder):
+        serving = asyncio.create_task(LectureProcess(folder, given).serve())
+        try:
+            async with asyncio.timeout(patience.seconds(10)):
+                while not launch.socket_path().exists():  # noqa: ASYNC110
+                    await asyncio.sleep(0.01)
+            yield folder
+        finally:
+            if not serving.done():
+                os.kill(os.getpid(), signal.SIGTERM)
+            await serving
 
 
 def wait_for_end(process: int) -> None:

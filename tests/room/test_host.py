@@ -6,34 +6,54 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
 from tcptutor.base.errors import TutorError
-from tcptutor.room import launch, protocol, records
+from tcptutor.room import host, launch, protocol, records
 from tcptutor.room.client import Interrupted
 from tcptutor.room.protocol import Ended, EndLecture, Go, RunBegins, StartRun, Step, StopRun, Tells
 from tcptutor.room.talk import Place
-from tests.room.lectures import RUN_PAGES, opened, process_of, slide, start, terminal, wait_for_end
+from tests.room.lectures import (
+    RUN_PAGES,
+    opened,
+    process_of,
+    served_here,
+    slide,
+    start,
+    terminal,
+    wait_for_end,
+)
 
 pytestmark = pytest.mark.host
 
 LECTURE = opened(slide("one"), *(slide(page, module, page) for module, page in RUN_PAGES), slide("end"))
 
 
-@pytest.fixture
-def folder(mark: str, without_state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The folder of a running lecture, which ends with the test."""
+@pytest.fixture(autouse=True)
+def _own_socket(mark: str, without_state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+
+
+@pytest.fixture
+async def here() -> AsyncIterator[Path]:
+    """The folder of a lecture that is served in this process."""
+    async with served_here(LECTURE) as folder:
+        yield folder
+
+
+@pytest.fixture
+def folder(_own_socket: None) -> Iterator[Path]:
+    """The folder of a lecture with a process of its own, which ends with the test."""
     folder = start(LECTURE)
     yield folder
     if launch.running() is not None:
         os.kill(process_of(folder), signal.SIGTERM)
 
 
-async def test_terminals_show_the_same_place_and_a_later_one_joins_it(folder: Path) -> None:
+async def test_terminals_show_the_same_place_and_a_later_one_joins_it(here: Path) -> None:
     async with terminal() as first:
         first.send(Step())
         first.send(Step())
@@ -45,7 +65,7 @@ async def test_terminals_show_the_same_place_and_a_later_one_joins_it(folder: Pa
             assert (await first.until(lambda talk: talk.fronts == 1)).fronts == 1
 
 
-async def test_a_watcher_sees_neither_notes_nor_the_speakers_view_and_changes_nothing(folder: Path) -> None:
+async def test_a_watcher_sees_neither_notes_nor_the_speakers_view_and_changes_nothing(here: Path) -> None:
     async with terminal() as front, terminal("watch") as watcher:
         watcher.send(Step())
         watcher.send(EndLecture())
@@ -57,7 +77,7 @@ async def test_a_watcher_sees_neither_notes_nor_the_speakers_view_and_changes_no
         assert "secret" in protocol.line(front.received[0]).decode()
 
 
-async def test_a_run_grows_on_every_terminal_and_comes_whole_to_a_later_one(folder: Path) -> None:
+async def test_a_run_grows_on_every_terminal_and_comes_whole_to_a_later_one(here: Path) -> None:
     async with terminal() as front:
         front.send(Go(Place(1, 1)))
         await front.until(lambda talk: talk.run.has_prepared)
@@ -74,7 +94,7 @@ async def test_a_run_grows_on_every_terminal_and_comes_whole_to_a_later_one(fold
             assert front.talk.run.source == "prepared"
 
 
-async def test_a_run_that_is_played_twice_has_each_sample_once(folder: Path) -> None:
+async def test_a_run_that_is_played_twice_has_each_sample_once(here: Path) -> None:
     async with terminal() as front:
         front.send(Go(Place(1, 1)))
         front.send(StartRun("prepared"))
@@ -88,7 +108,7 @@ async def test_a_run_that_is_played_twice_has_each_sample_once(folder: Path) -> 
         assert second.samples == first.samples
 
 
-async def test_a_slides_run_comes_back_with_its_slide(folder: Path) -> None:
+async def test_a_slides_run_comes_back_with_its_slide(here: Path) -> None:
     async with terminal() as front:
         front.send(Go(Place(1, 1)))
         front.send(StartRun("prepared"))
@@ -137,7 +157,7 @@ async def test_the_end_ends_every_terminal_and_the_process(folder: Path) -> None
     assert not launch.socket_path().exists()
 
 
-async def test_what_is_no_message_ends_its_connection_alone(folder: Path) -> None:
+async def test_what_is_no_message_ends_its_connection_alone(here: Path) -> None:
     async with terminal() as front:
         for junk in (b"\xff\n", b"{}\n", b'{"type":"Go"}\n', b"x" * (protocol.LONGEST_COMMAND + 1), b""):
             reader, writer = await asyncio.open_unix_connection(launch.socket_path())
@@ -149,7 +169,7 @@ async def test_what_is_no_message_ends_its_connection_alone(folder: Path) -> Non
         await front.until(lambda talk: talk.place == Place(0, 1))
 
 
-async def test_a_terminal_that_reads_nothing_holds_nobody(folder: Path) -> None:
+async def test_a_terminal_that_reads_nothing_holds_nobody(here: Path) -> None:
     async with terminal() as front:
         _, writer = await asyncio.open_unix_connection(launch.socket_path())
         writer.write(protocol.line(protocol.Hello("watch")))
@@ -161,7 +181,7 @@ async def test_a_terminal_that_reads_nothing_holds_nobody(folder: Path) -> None:
         writer.close()
 
 
-async def test_the_speaker_hears_what_a_slide_lacks(folder: Path) -> None:
+async def test_the_speaker_hears_what_a_slide_lacks(here: Path) -> None:
     async with terminal() as front:
         front.send(StartRun("live"))
         await front.heard(lambda: bool(front.view and front.view.remarks))
@@ -177,9 +197,35 @@ def test_a_second_process_of_a_lecture_leaves_the_first_alone(folder: Path) -> N
 
 
 def test_a_socket_folder_that_others_can_open_is_refused(
-    without_state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     (tmp_path / "tcptutor").mkdir(mode=0o755)
     with pytest.raises(TutorError, match="open to others"):
         launch.socket_path()
+
+
+async def test_a_lecture_without_a_terminal_ends_its_process_and_can_be_resumed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(host, "_TICK_S", 0.05)
+    monkeypatch.setattr(host, "_IDLE_S", 1.0)
+    async with served_here(LECTURE) as folder:
+        async with terminal() as front:
+            front.send(Go(Place(2, 1)))
+            await front.until(lambda talk: talk.place == Place(2, 1))
+            await asyncio.sleep(1.5)
+            assert launch.socket_path().exists()
+        async with asyncio.timeout(30):
+            while launch.socket_path().exists():  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+    state = records.read_state(folder)
+    assert (state.place, state.is_over) == (Place(2, 1), False)
+
+
+async def test_a_terminal_of_another_version_is_told_to_start_again(here: Path) -> None:
+    reader, writer = await asyncio.open_unix_connection(launch.socket_path())
+    writer.write(protocol.line(protocol.Hello("present", version=protocol.VERSION + 1)))
+    answer = protocol.to_terminal(await reader.readline())
+    assert isinstance(answer, Ended)
+    assert "start it again" in answer.reason
+    writer.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,20 @@ import aiohttp
 import msgspec
 import pytest
 
-from tcptutor.room import launch
 from tcptutor.room.lecture_polls import LecturePolls
 from tcptutor.room.protocol import ClosePoll, Discuss, Ended, EndLecture, Go, OpenPoll, StartRun
 from tcptutor.room.slides import Ask, FlowsShown, Line, RunShown, Slide
 from tcptutor.room.talk import Place
-from tests.room.lectures import DrivenTerminal, opened, process_of, slide, start, terminal, wait_for_end
+from tests.room.lectures import (
+    DrivenTerminal,
+    opened,
+    process_of,
+    served_here,
+    slide,
+    start,
+    terminal,
+    wait_for_end,
+)
 from tests.room.made import CHOICES
 
 pytestmark = pytest.mark.host
@@ -40,15 +48,16 @@ FLOWS = Slide(
 LECTURE = opened(slide("one"), ASKED, FLOWS)
 
 
-@pytest.fixture
-def folder(mark: str, without_state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+@pytest.fixture(autouse=True)
+def _own_socket(mark: str, without_state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    folder = start(LECTURE)
-    yield folder
-    if launch.running() is not None:
-        process = process_of(folder)
-        os.kill(process, signal.SIGTERM)
-        wait_for_end(process)
+
+
+@pytest.fixture
+async def here() -> AsyncIterator[Path]:
+    """The folder of a lecture that is served in this process."""
+    async with served_here(LECTURE) as folder:
+        yield folder
 
 
 class Student:
@@ -89,7 +98,7 @@ async def students(front: DrivenTerminal, number: int) -> AsyncIterator[list[Stu
         yield found
 
 
-async def test_the_room_votes_twice_and_then_sees_both_results(folder: Path) -> None:
+async def test_the_room_votes_twice_and_then_sees_both_results(here: Path) -> None:
     async with terminal() as front, students(front, 3) as room:
         front.send(Go(Place(1, 1)))
         front.send(OpenPoll())
@@ -114,12 +123,13 @@ async def test_the_room_votes_twice_and_then_sees_both_results(folder: Path) -> 
         assert (await front.until(lambda talk: talk.place == Place(0))).poll is None
         front.send(EndLecture())
         await front.heard(lambda: any(isinstance(each, Ended) for each in front.received))
-    report = (folder / "report.txt").read_text()
+    report = (here / "report.txt").read_text()
     assert "3 joined" in report
-    assert (folder / "votes.csv").exists()
+    assert (here / "votes.csv").exists()
 
 
-async def test_a_killed_lecture_process_keeps_the_page_its_voters_and_their_votes(folder: Path) -> None:
+async def test_a_killed_lecture_process_keeps_the_page_its_voters_and_their_votes() -> None:
+    folder = start(LECTURE)
     async with terminal() as front, students(front, 2) as room:
         front.send(Go(Place(1, 1)))
         front.send(OpenPoll())
@@ -133,9 +143,12 @@ async def test_a_killed_lecture_process_keeps_the_page_its_voters_and_their_vote
         assert talk.poll == before.poll
         assert await room[1].vote(1) == 200
         await front.until(lambda talk: talk.poll is not None and talk.poll.answered == 2)
+        process = process_of(folder)
+        os.kill(process, signal.SIGTERM)
+    wait_for_end(process)
 
 
-async def test_a_command_that_does_not_fit_tells_the_speaker_and_changes_nothing(folder: Path) -> None:
+async def test_a_command_that_does_not_fit_tells_the_speaker_and_changes_nothing(here: Path) -> None:
     async with terminal() as front, students(front, 0):
         for command in (OpenPoll(), ClosePoll(True), Discuss()):
             front.view = None
@@ -145,7 +158,7 @@ async def test_a_command_that_does_not_fit_tells_the_speaker_and_changes_nothing
         assert front.talk.poll is None
 
 
-async def test_each_student_of_a_room_experiment_hears_of_the_own_flow(folder: Path) -> None:
+async def test_each_student_of_a_room_experiment_hears_of_the_own_flow(here: Path) -> None:
     async with terminal() as front, students(front, 3) as room:
         front.send(Go(Place(2, 1)))
         front.send(OpenPoll())
@@ -164,21 +177,13 @@ async def test_each_student_of_a_room_experiment_hears_of_the_own_flow(folder: P
         assert (await room[1].view())["flow"]["algorithm"] == "CUBIC"
 
 
-async def test_a_lecture_without_votes_says_so(
-    mark: str, without_state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    folder = start(msgspec.structs.replace(LECTURE, has_votes=False))
-    async with terminal() as front:
+async def test_a_lecture_without_votes_says_so() -> None:
+    async with served_here(msgspec.structs.replace(LECTURE, has_votes=False)), terminal() as front:
         front.send(Go(Place(1, 1)))
         front.send(OpenPoll())
         await front.heard(lambda: bool(front.view and front.view.remarks))
         assert front.talk is not None
         assert front.talk.audience.problem
-        process = process_of(folder)
-        front.send(EndLecture())
-        await front.heard(lambda: any(isinstance(each, Ended) for each in front.received))
-    wait_for_end(process)
 
 
 async def test_a_flood_of_joins_and_answers_does_not_flood_the_terminals(tmp_path: Path) -> None:
