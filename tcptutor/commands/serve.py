@@ -8,6 +8,7 @@ import importlib.util
 import logging
 import os
 import re
+import resource
 import signal
 import sys
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ import msgspec
 
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.base.errors import ImageDamaged, MissingTool, UsageError, quoted, unknown
+from tcptutor.base.files import atomic
 from tcptutor.base.places import SERVE, chosen_course, pip_install
 from tcptutor.commands.grade import read_course_key
 from tcptutor.commands.output import print_lines, remark, warn
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from tcptutor.serve.sessions import SessionLimits
 
 _DURATION = re.compile(r"(\d{1,6})(s|m|h)")
+_OPEN_FILES = 8192
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -80,7 +83,8 @@ def serve(request: ServeRequest) -> int:
         return 0
     logins = Logins(server_folder() / "logins.json")
     if request.new_links:
-        _print_links(logins, _named(request, students), address.url(address.port))
+        running = _url_file().read_text() if _url_file().exists() else ""
+        _print_links(logins, _named(request, students), running or address.url(address.port))
         return 0
     if not (address.is_loopback or address.is_secure):
         warn("logins travel unencrypted: put a proxy with TLS in front, see assets/documentation/serve.md")
@@ -106,6 +110,7 @@ async def _serve(
     loop, stopped = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, stopped.set)
+    _raise_open_files()
     course = _course_option()
     # -P: nothing is imported from the working folder.
     program = (sys.executable, "-P", "-m", "tcptutor.commands.browser_app", "--backend", backend, *course)
@@ -125,11 +130,27 @@ async def _serve(
             forks.start()
             new = [each.name for each in students if each.is_owner or not logins.has_access(each.name)]
             _print_links(logins, new, address.url(port))
+            with atomic(_url_file(), private=True) as part:
+                part.write_text(address.url(port))
             remark(f"serving {address.url(port)} until ^C; each link works once")
             await stopped.wait()
             remark("ending the sessions; everything is saved")
     finally:
+        _url_file().unlink(missing_ok=True)
         await forks.close()
+
+
+def _url_file() -> Path:
+    """Return the file with the URL of the running server, for links that another process makes."""
+    return server_folder() / "url"
+
+
+def _raise_open_files() -> None:
+    """Let the server have as many connections as it takes."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < _OPEN_FILES:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, _OPEN_FILES), hard))
 
 
 def _named(request: ServeRequest, students: Sequence[Student]) -> Sequence[str]:

@@ -118,7 +118,8 @@ async def test_a_restarted_server_knows_its_students(tmp_path: Path, monkeypatch
         client = Client(url)
         assert await client.log_in(token) == 200
         done = await asyncio.to_thread(tcptutor, "serve", *students, "--new-link", "Bob")
-        ((_, fresh),) = LINK.findall(done.stdout)
+        ((where, fresh),) = LINK.findall(done.stdout)
+        assert where == url
         bob = Client(url)
         assert await bob.log_in(fresh) == 200
         await client.http.close()
