@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from tcptutor.base.columns import table
 from tcptutor.figures.lines import FRAME, MUTED, STRONG, TEXT
 from tcptutor.ui.present import large_text
 from tcptutor.ui.present.large_text import Size
@@ -14,6 +15,8 @@ from tcptutor.ui.widgets.page.text import inline
 
 _BULLET = re.compile(r"(?:[-*+]|\d+[.)]) +")
 _HEADING = re.compile(r"#{1,6} +")
+_RULE = re.compile(r":?-+:?")
+"""Cell of the line below the head of a table."""
 _MOST_HEADLINE_LINES = 2
 _ROOMY = 30
 """Lines of a screen from which a blank line follows the headline."""
@@ -130,19 +133,30 @@ def _place(canvas: StageCanvas, row: int, blocks: Sequence[Block], size: Size) -
 
 def _blocks(markdown: str) -> Iterator[Block]:
     paragraph: list[str] = []
+    rows: list[str] = []
+    """Lines of a table."""
     lead, is_code = "", False
 
     def finished() -> Iterator[Block]:
         if paragraph:
             yield Block(inline(" ".join(paragraph)).plain, lead)
             paragraph.clear()
+        yield from _table_blocks(rows)
+        rows.clear()
 
     for line in markdown.strip("\n").split("\n"):
         text = line.strip()
+        if text.startswith("|") and not is_code:
+            if not rows:
+                yield from finished()
+            rows.append(text)
+            continue
+        if rows:
+            yield from finished()
         if text.startswith("```"):
             yield from finished()
             is_code, lead = not is_code, ""
-        elif is_code or text.startswith("|") or (line.startswith("    ") and not paragraph):
+        elif is_code or (line.startswith("    ") and not paragraph):
             yield from finished()
             yield Block(line.rstrip(), is_literal=True)
         elif not text:
@@ -159,6 +173,16 @@ def _blocks(markdown: str) -> Iterator[Block]:
         else:
             paragraph.append(text)
     yield from finished()
+
+
+def _table_blocks(rows: Sequence[str]) -> Iterator[Block]:
+    """Yield the lines of a table in columns, the head first."""
+    cells = [[inline(cell.strip()).plain for cell in row.strip("|").split("|")] for row in rows]
+    shown = [row for row in cells if not all(_RULE.fullmatch(cell) for cell in row)]
+    columns = max((len(row) for row in shown), default=0)
+    lines = table([[*row, *[""] * (columns - len(row))] for row in shown], indent=0, gap=3)
+    for number, line in enumerate(lines):
+        yield Block(line, style=TEXT if number else STRONG, is_literal=True)
 
 
 def _fits(canvas: StageCanvas, lines: Sequence[str], size: Size) -> bool:

@@ -55,13 +55,15 @@ def test_a_long_text_gets_smaller_until_it_fits() -> None:
     assert heights == [False, True, True]
 
 
-def test_tables_and_code_stay_as_they_are_written() -> None:
-    canvas = StageCanvas(114, 28, is_scaled=True)
-    stage_text.draw_blocks(canvas, 0, blocks_of("Look:\n\n| a | b |\n| 1 | 2 |\n\n```\n$ ss -ti\n```"))
-    shown = [line.text for line in canvas.lines()]
-    assert "| a | b |" in shown
-    assert "$ ss -ti" in shown
-    assert [text.text for text in canvas.scaled] == ["Look:"]
+def test_tables_are_in_columns_and_code_stays_as_it_is_written() -> None:
+    canvas = StageCanvas(60, 14)
+    text = "Look:\n\n| a | long |\n| --- | :-: |\n| word | 2 |\n\n```\n| $ ss -ti\n```"
+    stage_text.draw_blocks(canvas, 0, blocks_of(text))
+    lines = [line.text.rstrip() for line in canvas.lines()]
+    assert "| $ ss -ti" in lines
+    head, row = (next(line for line in lines if line.startswith(word)) for word in ("a ", "word "))
+    assert head.index("long") == row.index("2")
+    assert not any("---" in line for line in lines)
 
 
 def test_bullets_hang_and_emphasis_is_plain() -> None:
