@@ -89,7 +89,10 @@ def default_steps(page: Step, ask: tuple[str, ...] | None = None) -> Iterator[st
         asked = [question.id for question in questions(page)[:most]]
     else:
         asked = [id_ for id_ in ask if predicted is None or id_ != predicted.id]
-    if _opening(page) is not None and not is_check(page):
+    opening = _opening(page)
+    # A table is too small for the back row: lecture files may show it.
+    is_table = isinstance(opening, OwnText) and "\n|" in f"\n{opening.markdown}"
+    if opening is not None and not is_table and not is_check(page):
         yield "opening"
     yield from (f"figure {id_}" for id_ in placed(page.prose))
     if page.shell is not None and page.shell.commands:
@@ -193,7 +196,7 @@ def _setting(page: Step, name: str) -> str:
 def _all_words(page: Step) -> list[str]:
     """Return the words of each step that a page has."""
     return [
-        *dict.fromkeys(default_steps(page)),
+        *dict.fromkeys(["opening"] * (_opening(page) is not None) + [*default_steps(page)]),
         *(f"figure {figure.id}" for figure in page.figures),
         *(f"ask {each.id}" for each in votable(page)),
     ]
