@@ -183,9 +183,9 @@ def _numbers(view: VoterView) -> Iterator[str]:
     for name, tally in zip(("First", "Second"), view.results, strict=False):
         if tally.values:
             middle = f", half of them up to {units.rounded(median(tally.values), view.unit)}"
-            right = (
-                "" if tally.right_value is None else f"; right: {units.rounded(tally.right_value, view.unit)}"
-            )
+            target = view.measured if tally.right_value is None else tally.right_value
+            kind = "measured" if tally.right_value is None else "right"
+            right = "" if target is None else f"; {kind}: {units.rounded(target, view.unit)}"
             yield f"{name} vote: {tally.answered} answers{middle}{right}"
 
 

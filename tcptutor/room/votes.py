@@ -71,6 +71,8 @@ class VoterView(msgspec.Struct, frozen=True, kw_only=True):
     right: int | None = None
     """Index of the right choice, once revealed."""
     why_popular_wrong: str = ""
+    measured: float | None = None
+    """Measured value of a prediction, once revealed and measured."""
     flow: OwnFlow | None = None
     """The voter's flow in a room experiment, once its run has begun."""
 
@@ -190,6 +192,7 @@ class Votes:
             results=view.results,
             right=view.right,
             why_popular_wrong=view.why_popular_wrong,
+            measured=view.measured,
             flow=self._meter.own(voter.id) if self._meter and poll.asked.activity == FLOWS else None,
         )
 

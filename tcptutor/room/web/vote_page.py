@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from statistics import median
 
@@ -179,7 +179,7 @@ def _own_flow(view: VoterView) -> str:
         return ""
     flow = view.flow
     fair = f"an equal share is {units.rate(flow.fair_bps, 2)}"
-    shared = f" You share it with {flow.others} other{'s' if flow.others > 1 else ''}." if flow.others else ""
+    shared = f" {flow.others} other{'s own' if flow.others > 1 else ' owns'} it, too." if flow.others else ""
     if flow.bps is None or flow.rank is None:
         got = f'<p class="got">{escape(flow.algorithm)}</p><p>One of {flow.flows} flows; {fair}.{shared}</p>'
     else:
@@ -217,21 +217,27 @@ def _number_results(view: VoterView) -> str:
     own = [] if view.answer is None else [f"<p>Your answer: <strong>{escape(view.answer_words)}</strong></p>"]
     charts = []
     for name, tally in _named(view.results):
-        right = ""
-        if tally.right_value is not None:
-            right = f"; right: {units.rounded(tally.right_value, view.unit)}"
+        target, right = _target(view, tally), ""
+        if target is not None:
+            kind = "measured" if tally.right_value is None else "right"
+            right = f"; {kind}: {units.rounded(target, view.unit)}"
         charts.append(
-            f'<h2>{name}<span class="dim">{escape(right)}</span></h2>{_histogram(tally, view.unit)}'
+            f'<h2>{name}<span class="dim">{escape(right)}</span></h2>{_histogram(tally.values, target, view.unit)}'
         )
     return f"{''.join(own)}{''.join(charts)}{_answered(view)}"
 
 
-def _histogram(tally: Tally, unit: str) -> str:
-    """Draw numeric answers on a log axis, with a line at the right value; wild answers are in the outer bins."""
-    if not tally.values:
+def _target(view: VoterView, tally: Tally) -> float | None:
+    """Return the right value of a round, or the measured value of a prediction; None if unknown."""
+    return view.measured if tally.right_value is None else tally.right_value
+
+
+def _histogram(values: Sequence[float], target: float | None, unit: str) -> str:
+    """Draw numeric answers on a log axis, with a line at `target`; wild answers are in the outer bins."""
+    if not values:
         return ""
-    middle = math.log(tally.right_value or median(tally.values))
-    logs = [math.log(value) - middle for value in tally.values]
+    middle = math.log(target or median(values))
+    logs = [math.log(value) - middle for value in values]
     low, high = max(-_WIDEST, min(0.0, *logs) - 0.2), min(_WIDEST, max(0.0, *logs) + 0.2)
     width = 100 / _BINS
 
@@ -246,7 +252,7 @@ def _histogram(tally: Tally, unit: str) -> str:
         for at, count in sorted(counts.items())
     )
     x = f"{across(0.0):.1f}"
-    mark = f'<line class="right" x1="{x}" x2="{x}" y1="0" y2="24"/>' if tally.right_value else ""
+    mark = f'<line class="right" x1="{x}" x2="{x}" y1="0" y2="24"/>' if target else ""
     ends = (escape(units.rounded(math.exp(end + middle), unit, 2)) for end in (low, high))
     return (
         f'<svg class="histogram" viewBox="0 0 100 24.5" preserveAspectRatio="none" aria-hidden="true">'

@@ -337,7 +337,9 @@ def test_a_student_sees_the_own_flow_and_no_other() -> None:
 @pytest.mark.parametrize("right", [None, 8e6])
 def test_any_numbers_fit_a_phone_s_histogram(values: tuple[float, ...], right: float | None) -> None:
     tally = Tally(values=values, answered=len(values), right_value=right)
-    page = vote_page.shown(VoterView(state="revealed", unit="rate", results=(tally,), text="How fast?"))
+    view = VoterView(state="revealed", unit="rate", results=(tally,), text="How fast?", measured=2e6)
+    page = vote_page.shown(view)
+    assert ("measured: 2 Mbit/s" if right is None else "right: 8 Mbit/s") in page
     bars = re.findall(r'<rect x="([^"]*)" width="[^"]*" y="([^"]*)" height="([^"]*)"', page)
     assert bool(bars) == bool(values)
     assert all(0 <= float(x) <= 100 and float(y) + float(height) <= 24.1 for x, y, height in bars)
