@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
-
 from tcptutor.base import units
 from tcptutor.base.errors import TutorError
 from tcptutor.base.printable import escaped
@@ -14,12 +11,14 @@ from tcptutor.room.talk import AudienceView, PollPhase, PollView, Tally
 from tcptutor.ui.present import large_text
 from tcptutor.ui.present.join_code import qr_rows
 from tcptutor.ui.present.large_text import Size
-from tcptutor.ui.present.prediction_histogram import FIRST_VOTE, ROOM
+from tcptutor.ui.present.prediction_histogram import FIRST_VOTE
 from tcptutor.ui.present.stage_canvas import StageCanvas
+from tcptutor.ui.present.stage_figures import ROOM
+from tcptutor.ui.present.stage_question import LETTER, draw_question
 from tcptutor.ui.widgets.page.text import inline
 
-LETTER, QR = "letter", "qr"
-"""Styles of a choice's letter and of a QR code."""
+QR = "qr"
+"""Style of a QR code."""
 
 _GAP = 4
 _LARGE_FROM = 24
@@ -75,56 +74,15 @@ def _write_labelled(canvas: StageCanvas, column: int, row: int, label: str, text
 
 def draw_voting(canvas: StageCanvas, poll: PollView, audience: AudienceView) -> None:
     """Draw question and choices, and how many have answered, but never what."""
-    count_size: Size = 5 if canvas.height >= _LARGE_FROM else 3
-    status = canvas.height - count_size
-    question, choices = _plain(poll.text), [_plain(choice) for choice in poll.choices]
-    sizes = _largest(canvas, question, choices, status - 1)
-    row = _write_wrapped(canvas, 0, 0, question, STRONG, sizes.question)
-    row += sizes.letter > 1 or not choices
-    if not choices:
-        example = units.EXAMPLES.get(poll.unit, "42")
-        canvas.write(0, row, f"Answer with a number, like {example}", MUTED)
-    for letter, choice in zip(LETTERS, choices, strict=False):
-        row = _write_choice(canvas, row, letter, choice, sizes)
-    _draw_status(canvas, status, count_size, poll, audience)
-
-
-class _Sizes(NamedTuple):
-    question: Size
-    choice: Size
-    letter: Size
-
-
-_SIZES = (_Sizes(3, 3, 3), _Sizes(3, 1, 3), _Sizes(1, 1, 3), _Sizes(1, 1, 1))
-
-
-def _largest(canvas: StageCanvas, question: str, choices: Sequence[str], rows: int) -> _Sizes:
-    """Return the largest sizes with which question and choices fit in so many rows."""
-    for sizes in _SIZES[:-1]:
-        sized = [(question, sizes.question), *((choice, sizes.choice) for choice in choices)]
-        needed = _wrapped_rows(canvas, question, canvas.width, sizes.question) + 1
-        needed += sum(_choice_rows(canvas, choice, sizes) for choice in choices)
-        if needed <= rows and all(size == 1 or large_text.is_drawable(text) for text, size in sized):
-            return sizes
-    return _SIZES[-1]
-
-
-def _choice_rows(canvas: StageCanvas, choice: str, sizes: _Sizes) -> int:
-    rows = _wrapped_rows(canvas, choice, canvas.width - _letter_columns(canvas, sizes), sizes.choice)
-    return max(rows, sizes.letter) + 1 if sizes.letter > 1 else rows
-
-
-def _letter_columns(canvas: StageCanvas, sizes: _Sizes) -> int:
-    return canvas.text_width("A", sizes.letter) + 2
-
-
-def _write_choice(canvas: StageCanvas, row: int, letter: str, choice: str, sizes: _Sizes) -> int:
-    """Write a choice with its letter, and return the row after it."""
-    rows, column = _choice_rows(canvas, choice, sizes), _letter_columns(canvas, sizes)
-    canvas.write(0, row, letter, LETTER, sizes.letter)
-    lines = _wrapped_rows(canvas, choice, canvas.width - column, sizes.choice)
-    _write_wrapped(canvas, column, row + max(0, (rows - 1 - lines) // 2), choice, TEXT, sizes.choice)
-    return row + rows
+    size: Size = 5 if canvas.height >= _LARGE_FROM else 3
+    status = canvas.height - size
+    question = StageCanvas(canvas.width, max(1, status - 1), is_scaled=canvas.is_scaled)
+    draw_question(question, escaped(poll.text, lines=True), [escaped(each) for each in poll.choices])
+    canvas.place(question, 0, 0)
+    if not poll.choices:
+        line = f"Answer with a number, like {units.EXAMPLES.get(poll.unit, '42')}"
+        canvas.write(0, status - 1 - canvas.text_height(1), line, MUTED)
+    _draw_status(canvas, status, size, poll, audience)
 
 
 def _draw_status(canvas: StageCanvas, row: int, size: Size, poll: PollView, audience: AudienceView) -> None:
@@ -156,20 +114,25 @@ def draw_results(canvas: StageCanvas, poll: PollView) -> None:
     width = (canvas.width - _GAP * (len(rounds) - 1)) // len(rounds)
     lefts = [number * (width + _GAP) for number in range(len(rounds))]
     names = ("before the discussion", "after the discussion") if len(rounds) > 1 else ("",)
-    for left, name, tally in zip(lefts, names, rounds, strict=True):
-        answers = f"{tally.answered} answer{'s' * (tally.answered != 1)}"
-        canvas.write(left, 0, f"{name}: {answers}" if name else answers, MUTED)
+    answers = [f"{tally.answered} answer{'s' * (tally.answered != 1)}" for tally in rounds]
+    heads = [
+        [f"{name}: {each}".removeprefix(": ") for name, each in zip(names, answers, strict=True)],
+        [f"{name.partition(' ')[0]}: {each}" for name, each in zip(names, answers, strict=True)],
+        answers,
+    ]
+    fitting = (head for head in heads if all(canvas.text_width(text, 1) <= width for text in head))
+    for left, text in zip(lefts, next(fitting, answers), strict=True):
+        canvas.write(left, 0, text, MUTED)
     rows = (canvas.height - footer - one) // len(choices)
     bar: Size = next((size for size in _BARS if size + one + 1 <= rows), 1)
     for index, choice in enumerate(choices):
-        row = one + (rows >= bar + one + 1) + index * rows
+        row = one + (rows >= max(bar, one) + one + 1) + index * rows
         is_right = index == poll.right
         canvas.write(0, row, LETTERS[index], GOOD if is_right else LETTER)
         text = f"{choice} ✓" if is_right else choice
         start = canvas.text_width("A", 1) + 2
-        canvas.write(
-            start, row, large_text.wrap(text, canvas.width - start, 1)[0], GOOD if is_right else TEXT
-        )
+        lines = canvas.wrap(text, canvas.width - start - canvas.text_width(" …", 1), 1) or [""]
+        canvas.write(start, row, lines[0] + " …" * (len(lines) > 1), GOOD if is_right else TEXT)
         for left, tally in zip(lefts, rounds, strict=True):
             style = GOOD if is_right else ROOM if tally is rounds[-1] else FIRST_VOTE
             _draw_share(canvas, (left, row + one), width, bar, tally, index, style)
@@ -190,20 +153,3 @@ def _draw_share(
 
 def _plain(markdown: str) -> str:
     return escaped(inline(" ".join(markdown.split())).plain)
-
-
-def _wrapped_rows(canvas: StageCanvas, text: str, width: int, size: Size) -> int:
-    return len(canvas.wrap(text, width, size)) * _line_rows(canvas, size)
-
-
-def _line_rows(canvas: StageCanvas, size: Size) -> int:
-    """Return the rows from a line of text to the next: block letters need a blank one."""
-    return canvas.text_height(size) + (size > 1)
-
-
-def _write_wrapped(canvas: StageCanvas, column: int, row: int, text: str, style: str, size: Size) -> int:
-    """Write a text in lines, and return the row after it."""
-    for line in canvas.wrap(text, canvas.width - column, size):
-        canvas.write(column, row, line, style, size)
-        row += _line_rows(canvas, size)
-    return row

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from textual.content import Content
+from rich.style import Style
+from textual.app import ComposeResult
 from textual.widget import Widget
 
-from tcptutor.figures.lines import GOOD, MUTED, STRONG, TEXT, WARN
 from tcptutor.room.talk import AudienceView, PollView
-from tcptutor.ui.present import prediction_histogram as histogram
-from tcptutor.ui.present.poll_drawing import LETTER, QR, draw_join, draw_results, draw_voting
+from tcptutor.ui.present.poll_drawing import QR, draw_join, draw_results, draw_voting
 from tcptutor.ui.present.prediction_histogram import draw_histogram
 from tcptutor.ui.present.stage_canvas import StageCanvas
+from tcptutor.ui.present.stage_view import StageView
 
-_STYLES = {
-    TEXT: "$foreground",
-    STRONG: "bold $foreground",
-    MUTED: "$text-muted",
-    GOOD: "bold $success",
-    WARN: "bold $warning",
-    LETTER: "bold $accent",
-    QR: "#000000 on #ffffff",
-    histogram.ROOM: "bold $you",
-    histogram.FIRST_VOTE: "$secondary",
-    histogram.NOTCH[histogram.ROOM]: "bold $background on $you",
-    histogram.NOTCH[histogram.FIRST_VOTE]: "bold $background on $secondary",
-    histogram.MODEL: "bold $accent",
-    histogram.MEASURED: "bold $foreground",
-    histogram.AXIS: "$secondary",
-}
+_DARK_ON_LIGHT = Style(color="#000000", bgcolor="#ffffff")
+"""Of a QR code in every theme: not every phone reads light on dark."""
+
+
+class PollCells(StageView):
+    """Cells of a poll's view."""
+
+    def cell_style(self, name: str) -> Style:
+        return _DARK_ON_LIGHT if name == QR else super().cell_style(name)
 
 
 class PollWidget(Widget):
@@ -37,15 +30,26 @@ class PollWidget(Widget):
         """Draw the view."""
         raise NotImplementedError
 
-    def render(self) -> Content:
-        canvas = StageCanvas(*self.content_size)
+    def compose(self) -> ComposeResult:
+        yield PollCells("poll-cells")
+
+    def on_mount(self) -> None:
+        self.redraw()
+
+    def on_resize(self) -> None:
+        self.redraw()
+
+    def redraw(self) -> None:
+        """Draw the view anew."""
+        width, height = self.content_size
+        if not self.children or not width or not height:
+            return  # the widget's mount or its size follows
+        # Only the stage knows what its terminal can do.
+        canvas = StageCanvas(width, height, is_scaled=getattr(self.app, "scales_text", False))
         self.draw(canvas)
-        return Content("\n").join(
-            [
-                Content.assemble(*((text, _STYLES[style]) for text, style in line.pieces()))
-                for line in canvas.lines()
-            ]
-        )
+        cells = self.query_one(PollCells)
+        cells.styles.height = height
+        cells.show(canvas)
 
 
 class JoinView(PollWidget):
@@ -58,7 +62,7 @@ class JoinView(PollWidget):
     def show(self, audience: AudienceView) -> None:
         """Show a later state."""
         self._audience = audience
-        self.refresh()
+        self.redraw()
 
     def draw(self, canvas: StageCanvas) -> None:
         draw_join(canvas, self._audience)
@@ -74,7 +78,7 @@ class VotingView(PollWidget):
     def show(self, poll: PollView, audience: AudienceView) -> None:
         """Show a later state."""
         self._poll, self._audience = poll, audience
-        self.refresh()
+        self.redraw()
 
     def draw(self, canvas: StageCanvas) -> None:
         draw_voting(canvas, self._poll, self._audience)
@@ -88,7 +92,7 @@ class _RevealedView(PollWidget):
     def show(self, poll: PollView) -> None:
         """Show a later state."""
         self._poll = poll
-        self.refresh()
+        self.redraw()
 
 
 class ResultsView(_RevealedView):

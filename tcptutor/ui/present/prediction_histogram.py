@@ -7,20 +7,23 @@ from itertools import pairwise
 from statistics import median
 
 from tcptutor.base import units
-from tcptutor.figures.lines import MUTED, STRONG, TEXT
+from tcptutor.figures.lines import LIMIT, MUTED, STRONG, TEXT
 from tcptutor.room.talk import MarkedValue, PollView, Tally
+from tcptutor.ui.present.block_raster import BOTH
 from tcptutor.ui.present.large_text import Size
 from tcptutor.ui.present.prediction_bins import PredictionBins, bins_for, count_within
 from tcptutor.ui.present.stage_canvas import StageCanvas
+from tcptutor.ui.present.stage_chart import AXIS
+from tcptutor.ui.present.stage_figures import GROUND, MODEL, ROOM
 
-ROOM, FIRST_VOTE, MODEL, MEASURED, AXIS = "room", "first-vote", "model", "measured", "axis"
-"""Styles of predictions, of an earlier vote's, of models, of the measurement, and of the axis."""
-NOTCH = {ROOM: "notch-room", FIRST_VOTE: "notch-first-vote"}
-"""Styles of a line that crosses a bar."""
+FIRST_VOTE, MEASURED = LIMIT, STRONG
+"""Styles of an earlier vote's predictions, and of the measurement."""
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _MOST_ROWS = 3.0
 """Rows of a single prediction at most."""
+_FEWEST_ROWS = 3
+"""Rows of a round's bars, for which models' lines make room."""
 _MOST_MODELS = 3
 _GAP = 4
 """Columns between key figures."""
@@ -55,19 +58,25 @@ class _Histogram:
         is_large = canvas.width >= 100 and canvas.height >= 24
         self._figure_size: Size = 5 if is_large else 3 if canvas.height >= 16 else 1
         self._label_size: Size = 3 if is_large else 1
-        self._label_rows = canvas.text_height(1)
+        self._label_rows, self._name_rows = canvas.text_height(1), 0
 
     def draw(self) -> None:
         canvas, rows = self._canvas, self._label_rows
         top = self._draw_key_figures()
         axis = canvas.height - rows - canvas.text_height(self._label_size) - 1
-        first = top + rows * (len(self._models) + (self._measured is not None or self._right is not None))
         count = len(self._tallies)
+        models, references = self._models, self._measured is not None or self._right is not None
+        while models and axis - top - rows * (len(models) + references) < count * (rows + _FEWEST_ROWS):
+            models = models[:-1]
+        first = top + rows * (len(models) + references)
+        # Which round is which stays clear from their order where names do not fit.
+        has_names = count > 1 and (axis - first) // count >= rows + 2
+        self._name_rows = rows if has_names else 0
         edges = [first + (axis - first) * number // count for number in range(count + 1)]
         panels = list(zip(self._tallies, pairwise(edges), strict=True))
         for tally, (above, below) in panels:
             self._draw_bars(tally, above, below)
-        for row, mark in enumerate(self._models):
+        for row, mark in enumerate(models):
             self._draw_model(mark, top + rows * row, axis)
         if self._measured is not None:
             self._draw_reference("measured", self._measured, first - rows, axis)
@@ -113,12 +122,13 @@ class _Histogram:
                 self._canvas.put(column, below - 1 - row, "█" * bar, style)
             if part:
                 self._canvas.put(column, below - 1 - full, _EIGHTHS[part] * bar, style)
-        if len(self._tallies) > 1:
-            name = "before the discussion" if style == FIRST_VOTE else "after the discussion"
-            self._canvas.write(self._left, above, name, style)
 
     def _draw_counts(self, tally: Tally, above: int, below: int) -> None:
-        """Write the number of predictions above each bar, where no line is in its way."""
+        """Name the round, and write the number of predictions above each bar, where no line is in its way."""
+        if self._name_rows:
+            style = self._style(tally)
+            name = "before the discussion" if style == FIRST_VOTE else "after the discussion"
+            self._write_over(self._left, above, name, style)
         step = self._bins.bin_columns
         for column, count, eighths in self._bars(tally, above, below):
             row, text = below - 1 - (eighths + 7) // 8, str(count)
@@ -132,7 +142,8 @@ class _Histogram:
     def _bars(self, tally: Tally, above: int, below: int) -> Iterator[tuple[int, int, int]]:
         """Yield the column, the number of predictions and the height in eighths of each bar."""
         counts, _, _ = self._bins.counted(tally.values)
-        unit = min(_MOST_ROWS, (below - above - 1 - (len(self._tallies) > 1)) / max(*counts, 1))
+        rows = below - above - 1 - self._name_rows
+        unit = min(_MOST_ROWS, max(0.5, rows) / max(*counts, 1))
         for number, count in enumerate(counts):
             if count:
                 yield self._left + number * self._bins.bin_columns, count, max(round(8 * unit * count), 1)
@@ -165,15 +176,21 @@ class _Histogram:
         """Draw a vertical line that leaves a notch in the bars that it crosses."""
         for row in range(top, end):
             character, below = self._canvas.at(column, row)
-            if below in NOTCH and character == "█":
-                self._canvas.put(column, row, "┃", NOTCH[below])
+            if below in (ROOM, FIRST_VOTE) and character == "█":
+                self._canvas.put(column, row, "┃", f"{GROUND}{BOTH}{below}")
             else:
                 self._canvas.put(column, row, sign, style)
 
     def _write_name(self, name: str, low: int, high: int, row: int, style: str) -> None:
         width = self._canvas.text_width(name, 1)
         start = high + 2 if high + 2 + width <= self._canvas.width else low - 1 - width
-        self._canvas.write(start, row, name, style)
+        self._write_over(start, row, name, style)
+
+    def _write_over(self, column: int, row: int, text: str, style: str) -> None:
+        """Write a text in place of the lines that cross its cells."""
+        for covered in range(row, row + self._label_rows):
+            self._canvas.put(column, covered, " " * self._canvas.text_width(text, 1))
+        self._canvas.write(column, row, text, style)
 
     def _draw_axis(self, row: int) -> None:
         canvas, bins, size = self._canvas, self._bins, self._label_size

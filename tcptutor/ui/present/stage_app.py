@@ -40,7 +40,7 @@ class PresentApp(LectureApp):
         settings: Settings | None = None,
     ) -> None:
         super().__init__(connection, settings)
-        self._course, self._scales_text = course, scales_text
+        self._course, self.scales_text = course, scales_text
         self._stage = StageScreen(self.send, is_watching=is_watching, is_scaled=scales_text)
 
     def get_default_screen(self) -> Screen[None]:
@@ -62,7 +62,7 @@ class PresentApp(LectureApp):
                 pass
 
     def _display(self, screen: Screen[Any], renderable: Any) -> None:
-        if self._scales_text and isinstance(renderable, CompositorUpdate) and self.screen is self._stage:
+        if self.scales_text and isinstance(renderable, CompositorUpdate) and self.screen is self._stage:
             renderable = _UpdateWithScaledText(renderable, self._scaled_text())
         super()._display(screen, renderable)
 
@@ -72,7 +72,7 @@ class PresentApp(LectureApp):
             return ""
         parts = []
         for view in self._stage.query(StageView):
-            for each in view.scaled:
+            for each in view.scaled if view.is_on_screen else ():
                 column, row = view.region.x + each.column, view.region.y + each.row
                 text = text_sizing.sequence(each.text, each.scale)
                 style = view.blank + view.cell_style(each.style)
