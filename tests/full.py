@@ -302,8 +302,14 @@ FULL_ONLY = {
     "tests/run/test_check.py::test_a_small_file_never_takes_much": FullOnly(
         _UNPACKED, ("samples", "zeros", "empty lines", "brackets", "nested", "one text")
     ),
+    "tests/serve/test_command.py::test_a_class_is_enrolled_and_its_work_collected": FullOnly(
+        "four commands, five seconds of a processor; the commands have tests of their own"
+    ),
     "tests/serve/test_command.py::test_a_restarted_server_knows_its_students": FullOnly(
         "starts the server twice; tests/serve/test_students.py reads its logins again, and another test starts it once"
+    ),
+    "tests/serve/test_pages.py::test_a_second_window_takes_over_and_a_link_is_used_up": FullOnly(
+        "a browser of its own; tests/serve/test_server.py does the same without one"
     ),
     "tests/sweep/test_cluster.py::test_a_worker_without_tcptutor_says_so": FullOnly(_CLUSTER),
     "tests/sweep/test_cluster.py::test_a_worker_without_the_guest_says_so_for_its_cells": FullOnly(_CLUSTER),
