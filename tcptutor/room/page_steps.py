@@ -3,6 +3,7 @@
 opening           the first sentences of the page, or the table that it begins with
 figure ID         a figure
 commands          what a page by hand suggests to type
+network           rate, RTT, loss and senders of a run, before it; of a sweep `network 4 BDP`
 ask ID            a question or the prediction, for the room
 run               the page's experiment; of a challenge, with nothing changed
 run SETTING       a sweep's point, such as `run 4 BDP`, or a challenge with its solution: `run solved`
@@ -34,6 +35,7 @@ from tcptutor.room.slides import (
     CurveShown,
     FigureShown,
     Line,
+    NetworkShown,
     OwnText,
     RunShown,
     VerdictShown,
@@ -99,6 +101,9 @@ def default_steps(page: Step, ask: tuple[str, ...] | None = None) -> Iterator[st
         yield "commands"
     is_predicted = predicted is not None and (ask is None or predicted.id in ask)
     if is_predicted and predicted is not None:
+        at = getattr(predicted, "at", "")
+        if page.experiment is not None or at:
+            yield f"network {at}".strip()
         yield f"ask {predicted.id}"
     yield from _default_runs(page)
     if is_predicted and isinstance(predicted, ShapePrediction):
@@ -139,6 +144,8 @@ def read_step(page: Step, words: str) -> AnyStep:
             right_or_wrong = {each.id: each for each in votable(page) if not isinstance(each, Predict)}
             _known("question with an answer", name, right_or_wrong)
             return Answer(activity=name, notes=answer_notes(right_or_wrong[name]))
+        case "network":
+            return NetworkShown(setting=_setting(page, name))
         case "run":
             return RunShown(setting=_setting(page, name))
     found = None if name else _plain_step(page, kind)

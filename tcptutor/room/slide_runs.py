@@ -12,7 +12,7 @@ from tcptutor.course.experiments import Catalogue
 from tcptutor.course.outline import Course
 from tcptutor.room.deck import step_of
 from tcptutor.room.flows import plan_flows
-from tcptutor.room.slides import SOLVED, CurveShown, FlowsShown, Lecture, RunShown, Slide
+from tcptutor.room.slides import SOLVED, CurveShown, FlowsShown, Lecture, NetworkShown, RunShown, Slide
 from tcptutor.spec import Experiment
 
 
@@ -34,7 +34,7 @@ def run_shown(slide: Slide, step: int) -> RunShown | None:
     return shown[-1] if shown else None
 
 
-def slide_run(course: Course, slide: Slide, shown: RunShown) -> SlideRun | None:
+def slide_run(course: Course, slide: Slide, shown: RunShown | NetworkShown) -> SlideRun | None:
     """Return the experiment of a step of this slide; None if the course no longer has it."""
     page = step_of(course, slide)
     if page is None:

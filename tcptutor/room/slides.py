@@ -43,6 +43,13 @@ class Ask(SlideStep, frozen=True, kw_only=True):
     """Id of the question or prediction."""
 
 
+class NetworkShown(SlideStep, frozen=True, kw_only=True):
+    """The network that a prediction is about, before its run."""
+
+    setting: str = ""
+    """As that of the run."""
+
+
 class RunShown(SlideStep, frozen=True, kw_only=True):
     """A run of the page: its network, its chart while it grows, and its key figures."""
 
@@ -73,7 +80,16 @@ class FlowsShown(SlideStep, frozen=True, kw_only=True):
 
 
 AnyStep: TypeAlias = (
-    Line | OwnText | FigureShown | Ask | RunShown | CurveShown | VerdictShown | Answer | FlowsShown
+    Line
+    | OwnText
+    | FigureShown
+    | Ask
+    | NetworkShown
+    | RunShown
+    | CurveShown
+    | VerdictShown
+    | Answer
+    | FlowsShown
 )
 
 

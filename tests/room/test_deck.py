@@ -18,6 +18,7 @@ from tcptutor.room.slides import (
     Ask,
     FigureShown,
     Line,
+    NetworkShown,
     OwnText,
     RunShown,
     Slide,
@@ -50,7 +51,7 @@ def test_each_module_has_a_lecture_of_lines_figures_questions_and_runs_that_exis
                 case Ask(activity=activity) | Answer(activity=activity):
                     assert page is not None
                     assert activity in {known.id for known in votable(page)}
-                case RunShown():
+                case RunShown() | NetworkShown():
                     assert slide_run(course, slide, each) is not None
 
 

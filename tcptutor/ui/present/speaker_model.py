@@ -15,6 +15,7 @@ from tcptutor.room.slides import (
     FlowsShown,
     Lecture,
     Line,
+    NetworkShown,
     OwnText,
     RunShown,
     Slide,
@@ -113,6 +114,7 @@ def vote_words(poll: PollView, joined: int) -> str:
 _STEP_WORDS: dict[type[AnyStep], str] = {
     FigureShown: "a figure",
     Ask: "a question to the room",
+    NetworkShown: "the network of the run",
     VerdictShown: "what limited the run",
     CurveShown: "the measured curve",
     Answer: "the answer",

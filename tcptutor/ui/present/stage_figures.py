@@ -169,6 +169,12 @@ def _settings(experiment: Experiment) -> Iterator[KeyFigure]:
         yield _figure(units.percent(path.loss), "random loss")
     if experiment.hosts.window:
         yield _figure(units.size(experiment.hosts.window), "receive window")
+    if experiment.hosts.send_buffer:
+        yield _figure(units.size(experiment.hosts.send_buffer), "send buffer")
+    if experiment.flows.pacing:
+        yield _figure(units.rate(experiment.flows.pacing), "pacing of each flow")
+    if experiment.hosts.maxrate:
+        yield _figure(units.rate(experiment.hosts.maxrate), "fq maxrate")
     yield KeyFigure(words.senders(experiment), "", "congestion control")
 
 

@@ -29,6 +29,7 @@ from tcptutor.room.slides import (
     FlowsShown,
     Lecture,
     Line,
+    NetworkShown,
     OwnText,
     RunShown,
     Slide,
@@ -86,20 +87,25 @@ class StageSlide:
                 self._draw_question(canvas, slide, id_, talk.poll, run, zoom, is_answer=False)
             case Answer(activity=id_):
                 self._draw_question(canvas, slide, id_, talk.poll, run, zoom, is_answer=True)
+            case NetworkShown() as shown if planned := slide_run(self._course, slide, shown):
+                stage_figures.draw_settings(canvas, planned.experiment, 0)
             case RunShown():
                 self._draw_run(canvas, talk, run)
             case CurveShown():
-                curve = self._curves.get((slide.module, slide.page))
-                if curve is None:
-                    canvas.write(0, 0, _NO_CURVE, MUTED)
-                else:
-                    stage_curve.draw(canvas, curve)
+                self._draw_curve(canvas, slide)
             case VerdictShown() if run is not None and run.live.state == "ended":
                 stage_figures.draw_verdict(canvas, run, talk.run, _room_prediction(talk.poll))
             case VerdictShown():
                 self._draw_run(canvas, talk, run)
             case FlowsShown(algorithms=algorithms):
                 _draw_flows(canvas, talk, algorithms, zoom)
+
+    def _draw_curve(self, canvas: StageCanvas, slide: Slide) -> None:
+        curve = self._curves.get((slide.module, slide.page))
+        if curve is None:
+            canvas.write(0, 0, _NO_CURVE, MUTED)
+        else:
+            stage_curve.draw(canvas, curve)
 
     def lacks_curve(self, talk: Talk) -> bool:
         """Return True if the slide has a curve that `measure_curve` has not measured."""
