@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from tcptutor.figures.figure import MIN_WIDTH, Figure
 from tcptutor.figures.lines import Line
 from tcptutor.ui.present.block_raster import QUADRANTS
@@ -13,21 +15,24 @@ _QUARTERS = (0b0000_0011, 0b0001_1000, 0b0100_0100, 0b1010_0000)
 """Dots of a braille character in each quarter of its cell: upper left, upper right, lower left, lower right."""
 
 
-def draw_figure(figure: Figure, width: int, rows: int, t: float | None = None) -> list[Line]:
-    """Return a figure as the widest drawing of at most `rows` lines; higher if it needs them at any width.
+class FittedFigure(NamedTuple):
+    """A figure at the size at which it fills a slide."""
 
-    Args:
-        figure: The figure.
-        width: Columns.
-        rows: Lines.
-        t: Instant of its motion; None for the most telling.
-    """
-    if t is None:
-        t = figure.motion.rest if figure.motion else 0.0
+    figure: Figure
+    columns: int
+
+    def draw(self, t: float | None = None) -> list[Line]:
+        """Return the lines at an instant of its motion; None for the most telling."""
+        motion = self.figure.motion
+        at = t if t is not None else motion.rest if motion else 0.0
+        return [_thick(line) for line in self.figure.draw(self.columns, at)]
+
+
+def fit(figure: Figure, width: int, rows: int) -> FittedFigure:
+    """Return the widest form of a figure with at most `rows` lines, as high as they allow; too high if none has."""
     widths = range(max(MIN_WIDTH, width), MIN_WIDTH - 1, -_NARROWER)
-    columns = next((each for each in widths if len(figure.draw(each, t)) <= rows), widths[0])
-    taller = figure.taller(rows - len(figure.draw(columns, t)))
-    return [_thick(line) for line in taller.draw(columns, t)]
+    columns = next((each for each in widths if len(figure.draw(each)) <= rows), widths[0])
+    return FittedFigure(figure.taller(rows - len(figure.draw(columns))), columns)
 
 
 def _thick(line: Line) -> Line:

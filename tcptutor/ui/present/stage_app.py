@@ -17,6 +17,7 @@ from tcptutor.room.client import Interrupted
 from tcptutor.room.protocol import RunBegins, RunEvent, Shows, Welcome
 from tcptutor.ui import shutdown
 from tcptutor.ui.frame import SCREEN_STYLES, START_STYLES
+from tcptutor.ui.motion import MotionChoice
 from tcptutor.ui.present import text_sizing
 from tcptutor.ui.present.lecture_app import LectureApp, LectureConnection
 from tcptutor.ui.present.stage_screen import StageScreen
@@ -41,10 +42,18 @@ class PresentApp(LectureApp):
     ) -> None:
         super().__init__(connection, settings)
         self._course, self.scales_text = course, scales_text
-        self._stage = StageScreen(self.send, is_watching=is_watching, is_scaled=scales_text)
+        self._motion = MotionChoice(os.environ, self.settings, self._write)
+        self._stage = StageScreen(self.send, self._motion, is_watching=is_watching, is_scaled=scales_text)
 
     def get_default_screen(self) -> Screen[None]:
         return self._stage
+
+    def on_terminal_supports_synchronized_output(self) -> None:
+        self._motion.line_answered()
+
+    def _write(self, text: str) -> None:
+        if self._driver is not None:
+            self._driver.write(text)
 
     def take_message(self, message: Any) -> None:
         match message:

@@ -9,6 +9,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
+from textual.timer import Timer
 
 from tcptutor.course.outline import Course
 from tcptutor.figures.lines import MUTED, WARN
@@ -18,6 +19,7 @@ from tcptutor.room.slide_runs import run_shown, slide_run
 from tcptutor.room.slides import Ask, FlowsShown, Lecture
 from tcptutor.room.talk import Talk
 from tcptutor.ui.bindings import priority
+from tcptutor.ui.motion import MotionChoice
 from tcptutor.ui.present.lecture_screen import LectureScreen
 from tcptutor.ui.present.poll_views import HistogramView, JoinView, ResultsView, VotingView
 from tcptutor.ui.present.stage_canvas import StageCanvas
@@ -25,9 +27,12 @@ from tcptutor.ui.present.stage_run import StageRun
 from tcptutor.ui.present.stage_slide import StageSlide
 from tcptutor.ui.present.stage_view import StageView
 from tcptutor.ui.widgets.chart.line_panel import Pace
+from tcptutor.ui.widgets.prose.playback import Playback
 
 _DRAW_INTERVAL_S = 0.25
 """Minimum seconds between two drawings of a run."""
+_FRAME_S = 0.15
+"""Seconds between two frames of a figure."""
 _ROOMY = (100, 30)
 """Columns and lines from which the stage has a margin."""
 _PARTS = 4
@@ -41,13 +46,20 @@ class StageScreen(LectureScreen):
     """What the room sees. `send` sends commands to the lecture process."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        priority("m", "play", "play", "stage.play", "play the figure again"),
         priority("j", "join", "join", "stage.join", "show how to join, or the slide again"),
     ]
 
     def __init__(
-        self, send: Callable[[FromTerminal], object], *, is_watching: bool = False, is_scaled: bool = False
+        self,
+        send: Callable[[FromTerminal], object],
+        motion: MotionChoice,
+        *,
+        is_watching: bool = False,
+        is_scaled: bool = False,
     ) -> None:
         super().__init__(send)
+        self._motion = motion
         self._is_watching, self._is_scaled = is_watching, is_scaled
         self._slides: StageSlide | None = None
         self._course: Course | None = None
@@ -60,6 +72,9 @@ class StageScreen(LectureScreen):
         """Kind and question of the poll's view."""
         self._pace = Pace(self, _DRAW_INTERVAL_S, self._update_run)
         self._is_computing = False
+        self._playback: Playback | None = None
+        """Motion of the figure on the slide; None for a still one."""
+        self._player: Timer | None = None
 
     @property
     def run(self) -> StageRun | None:
@@ -94,6 +109,11 @@ class StageScreen(LectureScreen):
             self._pace.request()
         if self._slides is not None and self._slides.lacks_curve(talk):
             self.run_worker(self._measure_curve(self._slides, talk), group="curve")
+        if self._slides is not None and before.place != talk.place:
+            motion = self._slides.motion(talk)
+            self._playback = Playback.at_rest(motion) if motion is not None else None
+            if before.place < talk.place:
+                self.action_play()
         self.draw()
 
     def show_problem(self, problem: str) -> None:
@@ -130,7 +150,8 @@ class StageScreen(LectureScreen):
         head = self._canvas(width, height)
         used = self._slides.draw_headline(head, self.talk, self._zoom)
         body = self._canvas(width, height - used)
-        self._slides.draw_body(body, self.talk, self.run, self._zoom)
+        instant = self._playback.t if self._playback is not None else None
+        self._slides.draw_body(body, self.talk, self.run, self._zoom, instant)
         for id_, canvas, rows in (
             ("stage-head", head, used),
             ("stage-body", body, body.height),
@@ -156,8 +177,28 @@ class StageScreen(LectureScreen):
         self._shows_join = not self._shows_join
         self.draw()
 
+    def action_play(self) -> None:
+        """Play the figure from the beginning."""
+        if self._playback is not None and not self._motion.off_because:
+            self._playback = self._playback.rest().toggle()
+            if self._player is None:
+                self._player = self.set_interval(_FRAME_S, self._advance)
+
     def action_zoom(self, by: int) -> None:
         self._zoom = min(max(self._zoom + by, _ZOOMS[0]), _ZOOMS[-1])
+        self.draw()
+
+    def _advance(self) -> None:
+        """Show the next frame of the figure."""
+        playing = self._playback is not None and self._playback.playing and not self._motion.off_because
+        self._motion.check_line(playing)
+        if self._playback is None or not playing:
+            self._playback = self._playback.rest() if self._playback is not None else None
+            if self._player is not None:
+                self._player.stop()
+                self._player = None
+        else:
+            self._playback = self._playback.advance(_FRAME_S)
         self.draw()
 
     def _canvas(self, width: int, height: int) -> StageCanvas:

@@ -15,6 +15,7 @@ from tcptutor.base.errors import TutorError
 from tcptutor.course.activity import Activity, MarkContext
 from tcptutor.course.outline import Course
 from tcptutor.course.step import Step
+from tcptutor.figures.figure import Figure, Motion
 from tcptutor.figures.lines import BAD, MUTED, TEXT
 from tcptutor.room.asked import AskedRound, ask, can_ask
 from tcptutor.room.deck import step_of
@@ -37,7 +38,7 @@ from tcptutor.room.slides import (
 )
 from tcptutor.room.talk import PollView, RunView, Talk
 from tcptutor.ui.present import stage_curve, stage_figures, stage_text
-from tcptutor.ui.present.page_figures import draw_figure
+from tcptutor.ui.present.page_figures import FittedFigure, fit
 from tcptutor.ui.present.stage_canvas import StageCanvas
 from tcptutor.ui.present.stage_figures import ROOM, Bar
 from tcptutor.ui.present.stage_flows import draw_flows
@@ -57,6 +58,9 @@ class StageSlide:
         self.lecture, self._course = lecture, course
         self._curves: dict[tuple[str, str], CurveScene | None] = {}
         """Curves by module and page; None while one is measured, and if no run is prepared."""
+        self._fitted: dict[tuple[int, int], FittedFigure] = {}
+        """Forms of `_fitted_figure` by width and lines."""
+        self._fitted_figure: Figure | None = None
 
     def revealed(self, talk: Talk) -> tuple[Slide, AnyStep | None]:
         """Return the slide and the last revealed step; None on a slide without steps."""
@@ -73,8 +77,16 @@ class StageSlide:
         share = 3 if isinstance(last, Line | OwnText) else 5
         return stage_text.draw_headline(canvas, slide.headline, zoom, canvas.height // share)
 
-    def draw_body(self, canvas: StageCanvas, talk: Talk, run: StageRun | None, zoom: int) -> None:
-        """Draw what is revealed."""
+    def motion(self, talk: Talk) -> Motion | None:
+        """Return the motion of the figure on the slide; None without a moving figure."""
+        slide, last = self.revealed(talk)
+        figure = self._figure(slide, last.figure) if isinstance(last, FigureShown) else None
+        return figure.motion if figure is not None else None
+
+    def draw_body(
+        self, canvas: StageCanvas, talk: Talk, run: StageRun | None, zoom: int, t: float | None = None
+    ) -> None:
+        """Draw what is revealed, and a moving figure at the instant `t` of its motion."""
         slide, last = self.revealed(talk)
         match last:
             case None:
@@ -82,7 +94,7 @@ class StageSlide:
             case Line() | OwnText():
                 stage_text.draw_blocks(canvas, 0, _texts(slide.steps[: talk.place.step + 1]), zoom)
             case FigureShown(figure=name):
-                self._draw_figure(canvas, slide, name, slide.steps[: talk.place.step])
+                self._draw_figure(canvas, slide, name, slide.steps[: talk.place.step], t)
             case Ask(activity=id_):
                 self._draw_question(canvas, slide, id_, talk.poll, run, zoom, is_answer=False)
             case Answer(activity=id_):
@@ -123,18 +135,23 @@ class StageSlide:
                 stage_curve.measure, slide.module, page, PreparedRuns()
             )
 
-    def _draw_figure(self, canvas: StageCanvas, slide: Slide, name: str, before: Sequence[AnyStep]) -> None:
+    def _figure(self, slide: Slide, name: str) -> Figure | None:
         page = step_of(self._course, slide)
-        figure = next((each for each in page.figures if each.id == name), None) if page else None
+        return next((each for each in page.figures if each.id == name), None) if page else None
+
+    def _draw_figure(
+        self, canvas: StageCanvas, slide: Slide, name: str, before: Sequence[AnyStep], t: float | None
+    ) -> None:
+        figure = self._figure(slide, name)
         if figure is None:
             canvas.write(0, 0, _NO_PAGE, MUTED)
             return
         text = before[-1].text if before and isinstance(before[-1], Line) else figure.caption
         above = canvas.wrap(text, canvas.width, 1) if text else []
         rows = canvas.height - len(above) * canvas.text_height(1) - 1
-        drawn = draw_figure(figure, canvas.width, rows)
+        drawn = self._fit(figure, canvas.width, rows).draw(t)
         if len(drawn) > rows:
-            above, drawn = [], draw_figure(figure, canvas.width, canvas.height)
+            above, drawn = [], self._fit(figure, canvas.width, canvas.height).draw(t)
         row = 0
         for each in above:
             canvas.write(0, row, each)
@@ -142,6 +159,14 @@ class StageSlide:
         column = max(0, (canvas.width - max(line.width for line in drawn)) // 2)
         row += max(0, (canvas.height - row - len(drawn)) // 2)
         canvas.write_lines(column, row, drawn)
+
+    def _fit(self, figure: Figure, width: int, rows: int) -> FittedFigure:
+        key = width, rows
+        if self._fitted_figure is not figure:
+            self._fitted_figure, self._fitted = figure, {}
+        if key not in self._fitted:
+            self._fitted[key] = fit(figure, width, rows)
+        return self._fitted[key]
 
     def _draw_question(
         self,

@@ -6,7 +6,7 @@ from tcptutor.course import load
 from tcptutor.figures.lines import TEXT
 from tcptutor.ui.present import stage_text
 from tcptutor.ui.present.block_raster import BOTH, BlockRaster
-from tcptutor.ui.present.page_figures import draw_figure
+from tcptutor.ui.present.page_figures import fit
 from tcptutor.ui.present.stage_canvas import StageCanvas
 from tcptutor.ui.present.stage_text import blocks_of
 
@@ -41,7 +41,7 @@ def test_figures_of_the_course_fit_a_slide() -> None:
     figures = [figure for module in load().modules for step in module.steps for figure in step.figures]
     assert figures
     for figure in figures:
-        lines = draw_figure(figure, width, rows)
+        lines = fit(figure, width, rows).draw()
         assert len(lines) <= rows, figure.id
         assert max(line.width for line in lines) <= width, figure.id
 

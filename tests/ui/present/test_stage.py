@@ -21,6 +21,7 @@ from tcptutor.room.slides import (
     Answer,
     Ask,
     CurveShown,
+    FigureShown,
     FlowsShown,
     Line,
     OwnText,
@@ -35,6 +36,7 @@ from tcptutor.ui.present.stage_app import PresentApp
 from tcptutor.ui.present.stage_view import StageView
 
 from ..fakes import recorded
+from ..moving_figure import Wagon, page_with
 from ..screen import text, until, until_text
 from .stand_in import StandIn
 from .test_stage_flows import experiment as flows_view
@@ -313,3 +315,26 @@ async def test_curve_of_a_sweep_is_measured_from_recordings() -> None:
         await until_text(pilot, "PREPARED")
         assert "knee of the runs at 10" in text(pilot.app)
         assert shows_large(pilot, "16")
+
+
+async def test_a_figure_plays_when_it_is_revealed_and_rests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_MOTION")
+    course = page_with(Wagon(id="wagon", watch=0.5))
+    page = course.modules[0].steps[0]
+    slide = Slide(
+        headline="A wagon",
+        steps=(Line(text="Watch."), FigureShown(figure="wagon")),
+        module=course.modules[0].id,
+        page=page.id,
+    )
+    connection = StandIn(slide)
+    seen = set()
+    async with stage(course, connection) as pilot:
+        connection.show(place=Place(0, 1))
+
+        def rests() -> bool:
+            seen.update(re.findall(r"wagon at (\d+)", text(pilot.app)))
+            return len(seen) > 2 and "wagon at 20" in text(pilot.app)
+
+        await until(pilot, rests)
+        monkeypatch.setenv("NO_MOTION", "1")
