@@ -122,7 +122,8 @@ class LectureProcess:
         lecture = self._opened.lecture
         self._terminals.append(terminal)
         try:
-            terminal.send(Welcome(lecture if terminal.drives else _without_notes(lecture)))
+            shown = lecture if terminal.drives else _without_notes(lecture)
+            terminal.send(Welcome(shown, seed=self._folder.name))
             self.lecture_changed()
             terminal.send(Shows(self._talk))
             self._spawn(self._send_run(terminal))

@@ -76,6 +76,8 @@ class Welcome(msgspec.Struct, frozen=True, tag=True):
 
     lecture: Lecture
     version: int = VERSION
+    seed: str = ""
+    """Seed of the questions' numbers and of the order of their choices, the same as in votes."""
 
 
 class Shows(msgspec.Struct, frozen=True, tag=True):

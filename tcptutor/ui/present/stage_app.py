@@ -57,8 +57,8 @@ class PresentApp(LectureApp):
 
     def take_message(self, message: Any) -> None:
         match message:
-            case Welcome(lecture=lecture):
-                self._stage.show_lecture(lecture, self._course)
+            case Welcome(lecture=lecture, seed=seed):
+                self._stage.show_lecture(lecture, self._course, seed)
             case Shows(talk=talk):
                 self._stage.show_talk(talk)
             case RunBegins():

@@ -93,9 +93,9 @@ class StageScreen(LectureScreen):
         super().on_resize(event)
         self.draw()
 
-    def show_lecture(self, lecture: Lecture, course: Course) -> None:
+    def show_lecture(self, lecture: Lecture, course: Course, seed: str) -> None:
         """Show the slides of a lecture."""
-        self.lecture, self._slides, self._course = lecture, StageSlide(lecture, course), course
+        self.lecture, self._slides, self._course = lecture, StageSlide(lecture, course, seed), course
         self._problem, self._latest_run = "", None
         self.draw()
 

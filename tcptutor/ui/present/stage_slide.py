@@ -54,8 +54,8 @@ _NO_CURVE = "The runs of this curve are not prepared: `tcptutor present --check`
 class StageSlide:
     """Draws slides of a lecture with the pages of its course."""
 
-    def __init__(self, lecture: Lecture, course: Course) -> None:
-        self.lecture, self._course = lecture, course
+    def __init__(self, lecture: Lecture, course: Course, seed: str = "") -> None:
+        self.lecture, self._course, self._seed = lecture, course, seed
         self._curves: dict[tuple[str, str], CurveScene | None] = {}
         """Curves by module and page; None while one is measured, and if no run is prepared."""
         self._fitted: dict[tuple[int, int], FittedFigure] = {}
@@ -201,7 +201,7 @@ class StageSlide:
             return None
         context = MarkContext(run=run.live.run if run and run.live.run.complete else None)
         try:
-            return ask(page, activity.id, module=module, seed=self.lecture.digest, context=context).rounds[0]
+            return ask(page, activity.id, module=module, seed=self._seed, context=context).rounds[0]
         except TutorError:
             return None
 
