@@ -330,6 +330,9 @@ FULL_ONLY = {
     "tests/terminal/test_cursor.py::test_a_zoom_and_the_way_back_send_less_than_the_chart_itself": FullOnly(
         "starts the app and waits after each key; a step of the cursor does so in a plain run"
     ),
+    "tests/terminal/test_lecture.py::test_a_line_that_drops_three_times_costs_nothing": FullOnly(
+        "a lecture with live runs in the guest takes a minute; a plain run gives it with recordings", ("replay",)
+    ),
     "tests/terminal/test_pane.py::test_a_flow_by_hand_is_drawn_and_survives_the_terminal": FullOnly(
         "starts the app and a guest; a shell in it and a terminal that closes are in a plain run"
     ),

@@ -152,7 +152,8 @@ def present(**given: Any) -> None:
 
     Without a module, present the whole course. `tcptutor present --notes` in a second terminal is for the speaker.
     """
-    from tcptutor.commands.present import PresentRequest, present  # noqa: PLC0415
+    from tcptutor.commands.present import present  # noqa: PLC0415
+    from tcptutor.commands.present_request import PresentRequest  # noqa: PLC0415
 
     end(present, PresentRequest(**given))
 

@@ -6,48 +6,16 @@ import asyncio
 import contextlib
 import os
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 
-import msgspec
-
-from tcptutor.base import places
 from tcptutor.base.errors import TutorError, UsageError
-from tcptutor.base.files import atomic
-from tcptutor.commands.output import print_files, print_lines, remark
-from tcptutor.commands.present_check import check_lecture
-from tcptutor.commands.targets import check_regular
+from tcptutor.commands.output import print_lines, remark
+from tcptutor.commands.present_request import PresentRequest
 from tcptutor.course.outline import Course, OpenedCourse
 from tcptutor.room import launch, records
 from tcptutor.room.client import Connection
-from tcptutor.room.deck import default_lecture
-from tcptutor.room.lecture_file import read_lecture, write_lecture
 from tcptutor.room.protocol import Ended, EndLecture, Role
-from tcptutor.room.records import OpenedLecture
-from tcptutor.room.slides import Lecture
-from tcptutor.room.talk import Place
-from tcptutor.room.web.addresses import is_private, parse_listen, parse_public_url
 from tcptutor.ui.start import TEXTUAL_OPTIONS
-
-
-class PresentRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Options of the command."""
-
-    target: str | None
-    """MODULE or MODULE/PAGE; None for the whole course."""
-    lecture: Path | None
-    resume: bool
-    notes: bool
-    watch: bool
-    check_first: bool
-    write: Path | None
-    stop: bool
-    no_votes: bool
-    listen: str
-    public_url: str
-    names: bool
-    backend: str
-    clock: str
 
 
 def present(request: PresentRequest) -> int:
@@ -60,16 +28,13 @@ def present(request: PresentRequest) -> int:
     if request.stop:
         return _stop()
     if request.write is not None:
-        return _write(request, request.write)
+        from tcptutor.commands.present_new import write_lecture_file  # noqa: PLC0415
+
+        return write_lecture_file(request, request.write)
     if request.check_first:
-        return check_lecture(
-            OpenedCourse().course,
-            _lecture(request)[0],
-            has_votes=not request.no_votes,
-            is_reachable=_is_reachable(request),
-            backend=request.backend,
-            clock=request.clock,
-        )
+        from tcptutor.commands.present_new import check_before  # noqa: PLC0415
+
+        return check_before(request)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise TutorError("a lecture is shown in a terminal: open one")
     here = launch.running()
@@ -78,8 +43,11 @@ def present(request: PresentRequest) -> int:
     elif here is None and (request.notes or request.watch):
         raise TutorError("no lecture is running: start one with `tcptutor present` in another terminal")
     elif here is None:
+        from tcptutor.commands.present_new import opened_lecture  # noqa: PLC0415
+
+        begun = opened_lecture(request)
         _remark_unfinished()
-        launch.start(records.create(_opened(request)))
+        launch.start(records.create(begun))
     elif request.target is not None or request.lecture is not None:
         title = records.read_opened(here).lecture.title
         raise UsageError(
@@ -107,19 +75,6 @@ def _check_contradictions(request: PresentRequest) -> None:
         raise UsageError("a lecture that has begun has its slides: omit the module and --lecture")
 
 
-def _write(request: PresentRequest, target: Path) -> int:
-    if request.lecture is not None:
-        raise UsageError("--write-lecture writes the lecture of a module: omit --lecture")
-    check_regular(target)
-    if target.exists():
-        raise UsageError(f"{target} already exists: give another name")
-    text = write_lecture(OpenedCourse().course, request.target or "")
-    with atomic(target) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-    print_files([target], as_json=False)
-    return 0
-
-
 def _unfinished() -> Path:
     folder = records.latest()
     if folder is None or records.read_state(folder).is_over:
@@ -132,41 +87,6 @@ def _remark_unfinished() -> None:
     with contextlib.suppress(TutorError):  # a damaged one
         if folder is not None and not records.read_state(folder).is_over:
             remark(f"the lecture in {folder} was not ended; this one is new")
-
-
-def _opened(request: PresentRequest) -> OpenedLecture:
-    if request.listen:
-        parse_listen(request.listen)
-    if request.public_url:
-        parse_public_url(request.public_url)
-    lecture, begin = _lecture(request)
-    course = places.chosen_course()
-    return OpenedLecture(
-        lecture=lecture,
-        begin=begin,
-        started=datetime.now(UTC).astimezone().isoformat(timespec="seconds"),
-        backend=request.backend,
-        clock=request.clock,
-        course=str(course.given.absolute()) if course is not None else "",
-        has_votes=not request.no_votes,
-        listen=request.listen,
-        public_url=request.public_url,
-        with_names=request.names,
-    )
-
-
-def _is_reachable(request: PresentRequest) -> bool:
-    """Return True if other machines reach the page where students join."""
-    return bool(request.public_url or (request.listen and not is_private(parse_listen(request.listen).host)))
-
-
-def _lecture(request: PresentRequest) -> tuple[Lecture, Place]:
-    course = OpenedCourse().course
-    if request.lecture is None:
-        return default_lecture(course, request.target or "")
-    if request.target is not None:
-        raise UsageError("--lecture has slides of its own: omit the module")
-    return read_lecture(request.lecture, course), Place()
 
 
 def _show(role: Role) -> int:
