@@ -48,6 +48,7 @@ class StageScreen(LectureScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         priority("m", "play", "play", "stage.play", "play the figure again"),
         priority("j", "join", "join", "stage.join", "show how to join, or the slide again"),
+        priority("h", "answers", "answers", "stage.answers", "show the room's answers, or the slide again"),
     ]
 
     def __init__(
@@ -67,7 +68,7 @@ class StageScreen(LectureScreen):
         self._problem = ""
         """Reason why the screen may be out of date; empty while the lecture process answers."""
         self._zoom = 0
-        self._shows_join = False
+        self._shows_join = self._shows_answers = False
         self._poll_key: tuple[object, ...] = ()
         """Kind and question of the poll's view."""
         self._pace = Pace(self, _DRAW_INTERVAL_S, self._update_run)
@@ -103,7 +104,7 @@ class StageScreen(LectureScreen):
         """Show the new state of the lecture."""
         before, self.talk = self.talk, talk
         if before.place != talk.place:
-            self._shows_join = False
+            self._shows_join = self._shows_answers = False
         if self.run is not None and talk.run.state in ("ended", "failed"):
             self.run.end()
             self._pace.request()
@@ -170,6 +171,8 @@ class StageScreen(LectureScreen):
     def action_step(self, by: int) -> None:
         if self._shows_join:
             self.action_join()
+        elif self._shows_answers:
+            self.action_answers()
         else:
             super().action_step(by)
 
@@ -183,6 +186,11 @@ class StageScreen(LectureScreen):
             self._playback = self._playback.rest().toggle()
             if self._player is None:
                 self._player = self.set_interval(_FRAME_S, self._advance)
+
+    def action_answers(self) -> None:
+        poll = self.talk.poll
+        self._shows_answers = not self._shows_answers and poll is not None and poll.phase == "revealed"
+        self.draw()
 
     def action_zoom(self, by: int) -> None:
         self._zoom = min(max(self._zoom + by, _ZOOMS[0]), _ZOOMS[-1])
@@ -209,13 +217,15 @@ class StageScreen(LectureScreen):
         foot = self._canvas(width, 2 if self._is_scaled else 1)
         number = f"{self.talk.place.slide + 1}/{len(self._slides.lecture.slides)}"
         foot.write(width - foot.text_width(number, 1), 0, number, MUTED)
+        left = 0
+        if self._is_watching:
+            foot.write(0, 0, "watching", WARN)
+            left = foot.text_width("watching", 1) + 3
         if self._problem:
-            foot.write(0, 0, self._problem, WARN)
+            foot.write(left, 0, self._problem, WARN)
         elif self.talk.audience.address and not self._shows_join:
             address = self.talk.audience.address.partition("://")[2] or self.talk.audience.address
-            foot.write(0, 0, f"{address}   code {self.talk.audience.code}", MUTED)
-        elif self._is_watching:
-            foot.write(0, 0, "watching", MUTED)
+            foot.write(left, 0, f"{address}   code {self.talk.audience.code}", MUTED)
         return foot
 
     def _show_poll(self) -> None:
@@ -244,6 +254,8 @@ class StageScreen(LectureScreen):
         if self._shows_join:
             return JoinView, talk.audience
         poll = talk.poll
+        if self._shows_answers and poll is not None and poll.phase == "revealed":
+            return (ResultsView if poll.choices else HistogramView), poll
         if isinstance(last, FlowsShown) and poll is not None and poll.activity == FLOWS:
             is_asked = poll.phase in ("voting", "voting again") or talk.flows is None
             return (VotingView, poll, talk.audience) if is_asked else None

@@ -255,6 +255,32 @@ async def test_a_black_screen_shows_nothing(course: Course) -> None:
         await until(pilot, lambda: shows_large(pilot, "One lossy flow"))
 
 
+async def test_the_rooms_predictions_are_shown_next_to_the_run_on_a_key(course: Course) -> None:
+    connection = StandIn(TALK)
+    votes = Tally(values=(8e6, 10e6, 50e6), answered=3)
+    poll = PollView(
+        activity="predict", text="", unit="rate", phase="revealed", results=(votes,), measured=9e6
+    )
+    async with stage(course, connection) as pilot:
+        connection.show(place=Place(0, 2))
+        await pilot.press("h")
+        assert "answers" not in text(pilot.app)
+        connection.show(poll=poll)
+        await pilot.pause()
+        await pilot.press("h")
+        await until_text(pilot, "3 answers, 0 within 10 % of the measurement")
+        await pilot.press("right")
+        assert connection.sent == []
+        await until(pilot, lambda: "3 answers" not in text(pilot.app))
+
+
+async def test_a_watching_terminal_names_itself_next_to_the_address(course: Course) -> None:
+    connection = StandIn(TALK)
+    async with stage(course, connection, is_watching=True) as pilot:
+        connection.show(audience=AudienceView(address="http://10.0.0.1:8077/KX7R4T", code="KX7R4T"))
+        await until_text(pilot, "watching   10.0.0.1:8077/KX7R4T")
+
+
 async def test_a_watching_terminal_changes_nothing(course: Course) -> None:
     connection = StandIn(TALK)
     async with stage(course, connection, is_watching=True) as pilot:
