@@ -35,7 +35,7 @@ def join(target: str, name: str) -> int:
     """
     client = LectureClient(target)
     client.join(name)
-    print_lines(["You're in. Type the number of a choice, or a number with its unit, and Enter; q leaves."])
+    print_lines(["You're in. Type the number of a choice, or a number with its unit; q leaves."])
     return _Voting(client).take_part()
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 from pathlib import Path
 
@@ -91,3 +92,20 @@ async def test_a_connection_that_sends_nothing_is_closed(
     writer.write(b"GET / HTTP/1.1\r\nHost: ")
     assert await asyncio.wait_for(reader.read(), 5) == b""
     writer.close()
+
+
+async def test_connections_beyond_the_most_are_closed_and_the_others_served(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tcptutor.room.web.audience._MOST_CONNECTIONS", 2)
+    port = served.server._port
+    kept = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
+    await asyncio.sleep(0.1)
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    with contextlib.suppress(ConnectionResetError):
+        assert await asyncio.wait_for(reader.read(), 5) == b""
+    writer.close()
+    for reader, writer in kept:
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        assert (await reader.readline()).startswith(b"HTTP/1.1 200")
+        writer.close()
