@@ -68,7 +68,7 @@ document.addEventListener("submit", async (event) => {
   if (button) for (const each of form.querySelectorAll("[aria-pressed]")) each.setAttribute("aria-pressed", each === button);
   const answer = await send(form, fields);
   line.hidden = true;
-  if (answer.redirected || answer.status === 401) location.assign("/");
+  if (answer.status === 204 || answer.status === 401) location.assign("/");
   else replaceView(await answer.text(), answer.headers.get("X-Version"));
   const field = answer.status === 400 && view.querySelector("input[name=answer]");
   if (field) {

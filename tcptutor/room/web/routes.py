@@ -81,7 +81,7 @@ class VoteRoutes:
         self._has_ended = False
         # A lecture hall may share an address: one address may do much, but not all.
         self._joins, self._joins_here = RateLimit(300, 1000), RateLimit(100, 500)
-        self._visits, self._voting = RateLimit(50, 500), RateLimit(5, 20)
+        self._visits, self._voting = RateLimit(200, 2000), RateLimit(5, 20)
         self._viewing = RateLimit(5, 30)
         self._assets = {
             path.name: path.read_bytes()
@@ -150,7 +150,7 @@ class VoteRoutes:
         token = self._votes.join(body.name)
         if wants_json(request):
             return _json(JoinAnswer(token))
-        answer = _see_other("/")
+        answer = web.Response(status=204) if wants_part(request) else _see_other("/")
         answer.set_cookie(
             COOKIE, token, max_age=_COOKIE_S, httponly=True, samesite="Strict", secure=self._is_https
         )
@@ -214,6 +214,8 @@ class VoteRoutes:
 
     def _refusal(self, request: web.Request, refused: RequestRefused) -> web.StreamResponse:
         headers = {"Retry-After": str(math.ceil(refused.wait_s))} if refused.wait_s else {}
+        if headers and request.method == "GET":
+            headers["Refresh"] = headers["Retry-After"]  # the browser tries again by itself
         if wants_json(request):
             answer = _json(RefusalAnswer(refused.line), refused.status)
             answer.headers.update(headers)

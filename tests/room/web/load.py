@@ -25,6 +25,7 @@ class Voter:
 
     async def take_part(self, code: str) -> float:
         """Return the time, by the machine's clock, when the results were there."""
+        await self._visit(f"/{code}")
         while "Authorization" not in self._headers:
             async with self._session.post(
                 f"{self._url}/join", json={"code": code}, headers=self._headers
@@ -33,6 +34,7 @@ class Voter:
                     self._headers["Authorization"] = f"Bearer {(await answer.json())['token']}"
                 else:
                     await asyncio.sleep(0.5)
+        await self._visit("/")
         view = await self._view_of("voting")
         began = time.monotonic()
         vote = {"poll": view["poll"], "answer": self.answer}
@@ -41,6 +43,12 @@ class Voter:
         self.round_trip_s = time.monotonic() - began
         await self._view_of("revealed")
         return time.time()
+
+    async def _visit(self, path: str) -> None:
+        headers = {**self._headers, "Accept": "text/html"}
+        async with self._session.get(f"{self._url}{path}", headers=headers) as answer:
+            assert answer.status == 200, answer.status
+            await answer.read()
 
     async def _view_of(self, state: str) -> dict[str, object]:
         version = ""
