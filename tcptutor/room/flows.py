@@ -79,7 +79,7 @@ class OwnFlow(msgspec.Struct, frozen=True, kw_only=True):
 def ask_algorithms(shown: FlowsShown) -> AskedQuestion:
     """Return the vote on the algorithms of the students' flows; nothing is right or wrong."""
     names = tuple(map(algorithm_name, shown.algorithms))
-    pick = AskedRound(text="All flows share a link. Pick the congestion control of yours.", choices=names)
+    pick = AskedRound(text="Pick your flow's congestion control.", choices=names)
     return AskedQuestion(activity=FLOWS, rounds=(pick, pick))
 
 

@@ -115,7 +115,8 @@ def _name_line(canvas: StageCanvas, name: str, left: int, row: int) -> None:
     width, tall = canvas.text_width(name, 1), canvas.text_height(1)
 
     def is_free(column: int) -> bool:
-        cells = ((at, row - 1 - up) for at in range(column - 1, column + width) for up in range(tall))
+        last = min(column + width + 1, canvas.width)
+        cells = ((at, row - 1 - up) for at in range(column - 1, last) for up in range(tall))
         return all(canvas.at(*cell)[0] == " " for cell in cells)
 
     start = next(filter(is_free, range(canvas.width - width, left, -1)), None)
