@@ -44,8 +44,11 @@ def test_every_question_of_the_course_can_be_asked_and_stored(course: Course) ->
                 marks = [round_.count(index).right for index in range(len(round_.choices))]
                 assert marks.count(True) == 1
                 assert all(round_.feedback)
+                assert round_.right_answer.endswith(round_.choices[marks.index(True)])
             elif round_.numeric:
-                assert round_.count(round_.numeric.answer).right
+                assert round_.count(round_.right_answer).right
+            else:
+                assert round_.right_answer == ""
     assert len(kinds) == 4
 
 

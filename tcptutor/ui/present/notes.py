@@ -19,6 +19,7 @@ from textual.widgets import Static
 
 from tcptutor.base import columns, glyphs, places
 from tcptutor.base.errors import JournalError
+from tcptutor.base.printable import escaped
 from tcptutor.figures.lines import MUTED, STRONG, WARN
 from tcptutor.journal.saved import Settings
 from tcptutor.room.protocol import FromTerminal, Shows, Tells, Welcome
@@ -223,7 +224,7 @@ def _entry(label: str, text: str, width: int, style: str = "$foreground") -> Con
     """Return a text next to its label; nothing for an empty text."""
     if not text:
         return Content()
-    first, *others = columns.wrapped(text, width - _LABEL) or [""]
+    first, *others = columns.wrapped(escaped(text), width - _LABEL) or [""]
     head = Content.assemble((label.ljust(_LABEL), "$text-muted"), (first, style))
     return Content("\n").join([head, *(Content.styled(" " * _LABEL + line, style) for line in others)])
 

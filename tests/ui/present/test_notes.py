@@ -16,6 +16,7 @@ from tcptutor.room.protocol import (
     Black,
     ClosePoll,
     Discuss,
+    EndLecture,
     FromTerminal,
     OpenPoll,
     Shows,
@@ -161,6 +162,15 @@ async def test_notes_drive_the_lecture() -> None:
             *(Step(1), Step(1), Step(-1), Black(True), StartRun("live"), StartRun("prepared")),
             *(OpenPoll(), Discuss(), ClosePoll(reveal=True)),
         ]
+        await pilot.press("e", "escape", "e", "y")
+        await until(pilot, lambda: played.sent[-1] == EndLecture())
+        assert played.sent.count(EndLecture()) == 1
+
+
+async def test_problems_cannot_control_the_terminal() -> None:
+    view = TeacherView(remarks=("a voter named \x1b]0;x\x07",))
+    async with notes_app(Played(Shows(ALONE), Tells(view))).run_test(size=(120, 36)) as pilot:
+        await shown(pilot, r"a voter named \x1b]0;x\x07")
 
 
 async def test_the_size_of_the_text_is_kept(tmp_path: Path) -> None:
