@@ -13,7 +13,7 @@ from tcptutor.commands.output import print_lines, remark
 from tcptutor.commands.present_request import PresentRequest
 from tcptutor.course.outline import Course, OpenedCourse
 from tcptutor.room import launch, records
-from tcptutor.room.client import Connection
+from tcptutor.room.client import TerminalConnection
 from tcptutor.room.protocol import Ended, EndLecture, Role
 from tcptutor.ui.start import TEXTUAL_OPTIONS
 
@@ -95,10 +95,10 @@ def _show(role: Role) -> int:
     if role == "notes":
         from tcptutor.ui.present.notes import show_notes  # noqa: PLC0415  # imports textual
 
-        return show_notes(Connection(role))
+        return show_notes(TerminalConnection(role))
     from tcptutor.ui.present.stage_app import show_stage  # noqa: PLC0415  # imports textual
 
-    return show_stage(Connection(role), _course_here(), is_watching=role == "watch")
+    return show_stage(TerminalConnection(role), _course_here(), is_watching=role == "watch")
 
 
 def _course_here() -> Course:
@@ -119,7 +119,7 @@ def _stop() -> int:
 
 
 async def _end() -> int:
-    async with Connection("notes") as connection:
+    async with TerminalConnection("notes") as connection:
         connection.send(EndLecture())
         async for message in connection:
             if isinstance(message, Ended):

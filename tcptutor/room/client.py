@@ -1,6 +1,6 @@
-"""Connection of a terminal to the lecture process.
+"""TerminalConnection of a terminal to the lecture process.
 
-    async with Connection("present") as connection:
+    async with TerminalConnection("present") as connection:
         connection.send(Step())
         async for message in connection:
             ...
@@ -48,7 +48,7 @@ class Interrupted(msgspec.Struct, frozen=True):
     problem: str
 
 
-class Connection:
+class TerminalConnection:
     """A terminal's connection. Iterating ends after `Ended`."""
 
     def __init__(self, role: Role) -> None:

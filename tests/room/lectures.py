@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from tcptutor.room import launch, records
-from tcptutor.room.client import Connection, FollowedRun, Interrupted
+from tcptutor.room.client import FollowedRun, Interrupted, TerminalConnection
 from tcptutor.room.host import LectureProcess
 from tcptutor.room.protocol import FromTerminal, Role, RunBegins, RunEvent, Shows, Tells, ToTerminal, Welcome
 from tcptutor.room.records import OpenedLecture
@@ -51,7 +51,7 @@ def opened(*slides: Slide, backend: str = "replay") -> OpenedLecture:
 class DrivenTerminal:
     """A connected terminal that keeps what it was shown last."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: TerminalConnection) -> None:
         self.connection = connection
         self.lecture: Lecture | None = None
         self.talk: Talk | None = None
@@ -96,7 +96,7 @@ class DrivenTerminal:
 @asynccontextmanager
 async def terminal(role: Role = "present") -> AsyncIterator[DrivenTerminal]:
     """A terminal connected to the running lecture."""
-    async with Connection(role) as connection:
+    async with TerminalConnection(role) as connection:
         driven = DrivenTerminal(connection)
         listening = asyncio.create_task(driven.listen())
         try:
