@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from tcptutor.base import units
 from tcptutor.base.algorithm_names import algorithm_name
 from tcptutor.figures.axes import round_ticks
 from tcptutor.figures.lines import MUTED, STRONG, TEXT
-from tcptutor.room.talk import AlgorithmTotal, FlowBar, FlowsView, RunSource
+from tcptutor.room.talk import FlowBar, FlowsView, RunSource
 from tcptutor.ui.present.block_raster import BOTH
 from tcptutor.ui.present.large_text import Size
 from tcptutor.ui.present.stage_canvas import StageCanvas
@@ -37,7 +37,7 @@ def draw_flows(canvas: StageCanvas, view: FlowsView, source: RunSource) -> None:
     end = canvas.width
     if view.state != "ready":
         end = write_label(canvas, canvas.height - line, source) - _GAP
-    canvas.write(0, canvas.height - line, _fitting(canvas, end, _status(view)), TEXT)
+    canvas.write(0, canvas.height - line, _fitting(canvas, end, _status(view))[0], TEXT)
 
 
 def _draw_totals(canvas: StageCanvas, view: FlowsView) -> int:
@@ -45,16 +45,33 @@ def _draw_totals(canvas: StageCanvas, view: FlowsView) -> int:
     everything = math.fsum(total.bps for total in view.totals)
     width = (canvas.width + _GAP) // max(1, len(view.totals)) - _GAP
     figures = [_percent(total.bps / everything) if everything else str(total.flows) for total in view.totals]
-    size = _figure_size(canvas, width, figures)
-    line = canvas.text_height(1)
-    for number, (total, figure) in enumerate(zip(view.totals, figures, strict=True)):
+    size, line = _figure_size(canvas, width, figures), canvas.text_height(1)
+    names = [algorithm_name(total.algorithm) for total in view.totals]
+    flows = [f"{name}, {total.flows}" for name, total in zip(names, view.totals, strict=True)]
+    above = (
+        [f"{each} of {len(view.flows)} flows" for each in flows],
+        [f"{each} flows" for each in flows],
+        names,
+    )
+    means = [units.rate(total.bps / total.flows, 2) for total in view.totals]
+    under = ([f"of the payload, {mean} a flow" for mean in means], ["of the payload"] * len(means))
+    first = _fitting(canvas, width, above)
+    last = _fitting(canvas, width, under) if everything else ["flows"] * len(means)
+    for number, total in enumerate(view.totals):
         left, style = number * (width + _GAP), _style(total.algorithm, view)
-        canvas.write(left, 0, _fitting(canvas, width, _names(total, view)), style)
-        canvas.write(left, line, figure, style, size)
-        mean = units.rate(total.bps / total.flows, 2)
-        lines = (f"of the payload, {mean} a flow", "of the payload") if everything else ("flows",)
-        canvas.write(left, line + size, _fitting(canvas, width, lines), MUTED)
+        canvas.write(left, 0, first[number], style)
+        canvas.write(left, line, figures[number], style, size)
+        canvas.write(left, line + size, last[number], MUTED)
     return 2 * line + size
+
+
+def _fitting(canvas: StageCanvas, width: int, forms: Iterable[Sequence[str]]) -> Sequence[str]:
+    """Return the first form of texts in which all fit, or the last."""
+    texts: Sequence[str] = ()
+    for texts in forms:
+        if all(canvas.text_width(text, 1) <= width for text in texts):
+            break
+    return texts
 
 
 def _percent(share: float) -> str:
@@ -65,13 +82,6 @@ def _figure_size(canvas: StageCanvas, width: int, figures: Sequence[str]) -> Siz
     sizes: tuple[Size, ...] = (5, 3) if canvas.height >= 24 else (3,)
     fitting = (size for size in sizes if all(canvas.text_width(text, size) <= width for text in figures))
     return next(fitting, 1)
-
-
-def _names(total: AlgorithmTotal, view: FlowsView) -> Iterator[str]:
-    name = algorithm_name(total.algorithm)
-    yield f"{name}, {total.flows} of {len(view.flows)} flows"
-    yield f"{name}, {total.flows} flows"
-    yield name
 
 
 def _draw_bars(canvas: StageCanvas, view: FlowsView, top: int, bottom: int) -> None:
@@ -144,7 +154,7 @@ def _columns(flows: Sequence[FlowBar], left: int, across: int) -> Iterator[tuple
         start += 2
 
 
-def _status(view: FlowsView) -> Iterator[str]:
+def _status(view: FlowsView) -> Iterator[tuple[str]]:
     """Yield descriptions of the run, the longest first."""
     link = f"{len(view.flows)} flows on {units.rate(view.link_bps)}"
     students = sum(bar.voters for bar in view.flows)
@@ -161,16 +171,7 @@ def _status(view: FlowsView) -> Iterator[str]:
         case "ended":
             when = f"mean from {view.warmup:g} s to {view.seconds:g} s"
     parts = [part for part in (link, when, fairness, fastest) if part]
-    yield from (" · ".join(parts[:number]) for number in range(len(parts), 0, -1))
-
-
-def _fitting(canvas: StageCanvas, width: int, texts: Iterator[str] | Sequence[str]) -> str:
-    """Return the first text that fits, or the last."""
-    text = ""
-    for text in texts:
-        if canvas.text_width(text, 1) <= width:
-            break
-    return text
+    yield from ((" · ".join(parts[:number]),) for number in range(len(parts), 0, -1))
 
 
 def _round_up(value: float) -> float:
