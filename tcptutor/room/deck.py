@@ -26,17 +26,17 @@ from tcptutor.room.slides import (
     FigureShown,
     FlowsShown,
     Lecture,
-    Line,
     NetworkShown,
     OwnText,
     RunShown,
+    Sentence,
     Slide,
     VerdictShown,
 )
 from tcptutor.room.talk import Place
 
 _MINUTES: dict[type[AnyStep], float] = {
-    Line: 0.5,
+    Sentence: 0.5,
     OwnText: 0.5,
     FigureShown: 0.5,
     Ask: 2.5,
@@ -108,7 +108,7 @@ def module_slides(course: Course, module: Module, added: Collection[str] = ()) -
     goals = "\n".join(f"- {each}" for each in module.objectives)
     yield Slide(
         headline=module.title,
-        steps=(Line(text=f"{course.title}, module {module.number}"),),
+        steps=(Sentence(text=f"{course.title}, module {module.number}"),),
         minutes=2.0,
         notes=f"At the end, students can:\n\n{goals}" if goals else "",
     )

@@ -34,10 +34,10 @@ from tcptutor.room.slides import (
     Ask,
     CurveShown,
     FigureShown,
-    Line,
     NetworkShown,
     OwnText,
     RunShown,
+    Sentence,
     VerdictShown,
 )
 
@@ -175,9 +175,9 @@ def _plain_step(page: Step, kind: str) -> AnyStep | None:
         case "curve" if page.sweep:
             found = CurveShown()
         case "task" if page.challenge:
-            found = Line(text=plain(page.challenge.prompt), notes=answer_notes(page.challenge))
+            found = Sentence(text=plain(page.challenge.prompt), notes=answer_notes(page.challenge))
         case "idea" if page.idea:
-            found = Line(text=plain(page.idea))
+            found = Sentence(text=plain(page.idea))
     return found
 
 
@@ -209,9 +209,9 @@ def _all_words(page: Step) -> list[str]:
     ]
 
 
-def _opening(page: Step) -> Line | OwnText | None:
+def _opening(page: Step) -> Sentence | OwnText | None:
     if sentences := first_sentences(page.prose):
-        return Line(text=sentences)
+        return Sentence(text=sentences)
     if block := first_block(page.prose):
         return OwnText(markdown=block)
     return None

@@ -17,7 +17,7 @@ class SlideStep(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Speaker's notes on this step; Markdown."""
 
 
-class Line(SlideStep, frozen=True, kw_only=True):
+class Sentence(SlideStep, frozen=True, kw_only=True):
     """A sentence below the headline, such as the first sentence of a page or its main idea."""
 
     text: str
@@ -80,7 +80,7 @@ class FlowsShown(SlideStep, frozen=True, kw_only=True):
 
 
 AnyStep: TypeAlias = (
-    Line
+    Sentence
     | OwnText
     | FigureShown
     | Ask

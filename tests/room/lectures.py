@@ -15,7 +15,7 @@ from tcptutor.room.client import FollowedRun, Interrupted, TerminalConnection
 from tcptutor.room.host import LectureProcess
 from tcptutor.room.protocol import FromTerminal, Role, RunBegins, RunEvent, Shows, Tells, ToTerminal, Welcome
 from tcptutor.room.records import OpenedLecture
-from tcptutor.room.slides import Lecture, Line, RunShown, Slide, VerdictShown
+from tcptutor.room.slides import Lecture, RunShown, Sentence, Slide, VerdictShown
 from tcptutor.room.talk import Talk, TeacherView
 from tests import patience
 
@@ -27,14 +27,14 @@ RUN_PAGES = (
 
 def slide(headline: str, module: str = "", page: str = "", minutes: float = 1.0) -> Slide:
     """A slide of two lines, or of a page with a run."""
-    run = (RunShown(notes="secret"), VerdictShown()) if page else (Line(text="second"),)
+    run = (RunShown(notes="secret"), VerdictShown()) if page else (Sentence(text="second"),)
     return Slide(
         headline=headline,
         module=module,
         page=page,
         minutes=minutes,
         notes="secret",
-        steps=(Line(text="first", notes="secret"), *run),
+        steps=(Sentence(text="first", notes="secret"), *run),
     )
 
 

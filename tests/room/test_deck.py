@@ -17,10 +17,10 @@ from tcptutor.room.slides import (
     Answer,
     Ask,
     FigureShown,
-    Line,
     NetworkShown,
     OwnText,
     RunShown,
+    Sentence,
     Slide,
     VerdictShown,
 )
@@ -40,7 +40,7 @@ def test_each_module_has_a_lecture_of_lines_figures_questions_and_runs_that_exis
         page = step_of(course, slide)
         for each in slide.steps:
             match each:
-                case Line(text=text):
+                case Sentence(text=text):
                     assert 0 < len(text) <= MOST_CHARACTERS
                     assert "**" not in text and "](" not in text
                 case OwnText(markdown=text):

@@ -117,7 +117,7 @@ def test_steps_are_shown_in_the_given_order(tmp_path: Path, course: Course) -> N
         course,
     )
     kinds = [type(each).__name__ for each in found.steps]
-    assert kinds == ["RunShown", "Line", "Ask", "Answer", "OwnText"]
+    assert kinds == ["RunShown", "Sentence", "Ask", "Answer", "OwnText"]
     assert found.notes.startswith("Mine\n")
     page = step_of(course, found)
     assert page is not None and page.prose.split()[0] in found.notes

@@ -16,7 +16,7 @@ import pytest
 
 from tcptutor.room.lecture_polls import LecturePolls
 from tcptutor.room.protocol import ClosePoll, Discuss, Ended, EndLecture, Go, OpenPoll, StartRun
-from tcptutor.room.slides import Ask, FlowsShown, Line, RunShown, Slide
+from tcptutor.room.slides import Ask, FlowsShown, RunShown, Sentence, Slide
 from tcptutor.room.talk import Place
 from tests.room.lectures import (
     DrivenTerminal,
@@ -36,12 +36,12 @@ ASKED = Slide(
     headline="Slow start",
     module="congestion-algorithms",
     page="slow-start",
-    steps=(Line(text="first"), Ask(activity="predict"), RunShown()),
+    steps=(Sentence(text="first"), Ask(activity="predict"), RunShown()),
 )
 FLOWS = Slide(
     headline="Everybody's flow",
     steps=(
-        Line(text="first"),
+        Sentence(text="first"),
         FlowsShown(experiment="congestion-algorithms/standing-queue", algorithms=("reno", "cubic")),
     ),
 )

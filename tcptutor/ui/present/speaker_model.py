@@ -14,10 +14,10 @@ from tcptutor.room.slides import (
     FigureShown,
     FlowsShown,
     Lecture,
-    Line,
     NetworkShown,
     OwnText,
     RunShown,
+    Sentence,
     Slide,
     VerdictShown,
 )
@@ -124,7 +124,7 @@ _STEP_WORDS: dict[type[AnyStep], str] = {
 
 def _words(step: AnyStep) -> str:
     match step:
-        case Line(text=text) | OwnText(markdown=text):
+        case Sentence(text=text) | OwnText(markdown=text):
             return textwrap.shorten(text.partition("\n")[0].strip("-*# "), _MOST_CHARACTERS, placeholder=" …")
         case RunShown(setting=setting):
             return f"the run, {setting}" if setting else "the run"

@@ -29,10 +29,10 @@ from tcptutor.room.slides import (
     FigureShown,
     FlowsShown,
     Lecture,
-    Line,
     NetworkShown,
     OwnText,
     RunShown,
+    Sentence,
     Slide,
     VerdictShown,
 )
@@ -74,7 +74,7 @@ class StageSlide:
         if last is None:
             return 0
         # A figure or a run needs the room more than its title does.
-        share = 3 if isinstance(last, Line | OwnText) else 5
+        share = 3 if isinstance(last, Sentence | OwnText) else 5
         return stage_text.draw_headline(canvas, slide.headline, zoom, canvas.height // share)
 
     def motion(self, talk: Talk) -> Motion | None:
@@ -91,7 +91,7 @@ class StageSlide:
         match last:
             case None:
                 stage_text.draw_title(canvas, slide.headline)
-            case Line() | OwnText():
+            case Sentence() | OwnText():
                 stage_text.draw_blocks(canvas, 0, _texts(slide.steps[: talk.place.step + 1]), zoom)
             case FigureShown(figure=name):
                 self._draw_figure(canvas, slide, name, slide.steps[: talk.place.step], t)
@@ -146,7 +146,7 @@ class StageSlide:
         if figure is None:
             canvas.write(0, 0, _NO_PAGE, MUTED)
             return
-        text = before[-1].text if before and isinstance(before[-1], Line) else figure.caption
+        text = before[-1].text if before and isinstance(before[-1], Sentence) else figure.caption
         above = canvas.wrap(text, canvas.width, 1) if text else []
         rows = canvas.height - len(above) * canvas.text_height(1) - 1
         drawn = self._fit(figure, canvas.width, rows).draw(t)
@@ -253,7 +253,7 @@ def _texts(steps: Sequence[AnyStep]) -> list[Block]:
     texts: list[Block] = []
     for step in reversed(steps):
         match step:
-            case Line(text=text):
+            case Sentence(text=text):
                 texts[:0] = [Block(text, style=TEXT)]
             case OwnText(markdown=markdown):
                 texts[:0] = blocks_of(markdown)

@@ -25,7 +25,7 @@ from tcptutor.room.protocol import (
     Tells,
     Welcome,
 )
-from tcptutor.room.slides import Ask, Lecture, Line, RunShown, Slide
+from tcptutor.room.slides import Ask, Lecture, RunShown, Sentence, Slide
 from tcptutor.room.talk import AudienceView, Place, PollView, RunView, Talk, TeacherView
 from tcptutor.ui.present import speaker_model
 from tcptutor.ui.present.notes import NotesApp
@@ -38,7 +38,7 @@ LECTURE = Lecture(
         Slide(
             headline="Window and round-trip time",
             steps=(
-                Line(text="A colleague copies a file.", notes="Tell them about the **colleague**."),
+                Sentence(text="A colleague copies a file.", notes="Tell them about the **colleague**."),
                 Ask(activity="which", notes="The answer is 230 kbit/s."),
                 RunShown(),
             ),

@@ -23,9 +23,9 @@ from tcptutor.room.slides import (
     CurveShown,
     FigureShown,
     FlowsShown,
-    Line,
     OwnText,
     RunShown,
+    Sentence,
     Slide,
     VerdictShown,
 )
@@ -48,7 +48,7 @@ MAIN = (120, 36)
 TALK = Slide(
     headline="One lossy flow",
     steps=(
-        Line(text="A loss now and then."),
+        Sentence(text="A loss now and then."),
         RunShown(),
         VerdictShown(),
         Ask(activity="limit"),
@@ -349,7 +349,7 @@ async def test_a_figure_plays_when_it_is_revealed_and_rests(monkeypatch: pytest.
     page = course.modules[0].steps[0]
     slide = Slide(
         headline="A wagon",
-        steps=(Line(text="Watch."), FigureShown(figure="wagon")),
+        steps=(Sentence(text="Watch."), FigureShown(figure="wagon")),
         module=course.modules[0].id,
         page=page.id,
     )
