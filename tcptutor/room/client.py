@@ -1,4 +1,4 @@
-"""TerminalConnection of a terminal to the lecture process.
+"""Connection of a terminal to the lecture process.
 
     async with TerminalConnection("present") as connection:
         connection.send(Step())

@@ -5,7 +5,7 @@ Records are absolute, so that a damaged one costs itself alone: `Moved` holds a 
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -88,7 +88,7 @@ Happening: TypeAlias = (
 class LectureRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A line of the lecture's log."""
 
-    at: float
+    at: Annotated[float, msgspec.Meta(ge=0, lt=1e7)]
     """Seconds of the lecture so far, without pauses of the lecture process."""
     happening: Happening
 

@@ -99,7 +99,8 @@ class LectureLog:
         """Reason why the latest records are not on the disk; empty when all are."""
         self._waiting = b""
         first = LectureState(place=clamped(opened.lecture, opened.begin))
-        self.state = reduce(fold, self._read(), first)
+        folded = reduce(fold, self._read(), first)
+        self.state = msgspec.structs.replace(folded, place=clamped(opened.lecture, folded.place))
 
     def append(self, record: LectureRecord) -> None:
         """Write a record to the disk, then apply it. Never raises; `problem` says what went wrong."""
@@ -122,7 +123,7 @@ class LectureLog:
         for line in lines:
             try:
                 records.append(msgspec.json.decode(line, type=LectureRecord))
-            except (ValueError, msgspec.MsgspecError):
+            except (ValueError, RecursionError, msgspec.MsgspecError):
                 self.damaged += 1
         return records
 

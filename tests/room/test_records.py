@@ -10,7 +10,7 @@ import pytest
 
 from tcptutor.base.errors import TutorError
 from tcptutor.room import records
-from tcptutor.room.lecture_state import LectureRecord, Moved
+from tcptutor.room.lecture_state import LectureRecord, Moved, clamped
 from tcptutor.room.records import LectureLog
 from tcptutor.room.talk import Place
 from tests.room.lectures import opened, slide
@@ -53,6 +53,26 @@ def test_half_a_line_and_a_damaged_one_cost_themselves_alone(folder: Path) -> No
     assert (again.state.place, again.damaged) == (Place(3), 2)
     again.append(at(5))
     assert LectureLog(folder, OPENED).state.place == Place(5)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"at":1e999,"happening":{"type":"Passed"}}',
+        b'{"at":-1,"happening":{"type":"Passed"}}',
+        b'{"at":1,"happening":{"type":"Moved","place":{"slide":99999999999999999999}}}',
+        b'{"at":1,"happening":{"type":"Moved","place":{"slide":99999999,"step":-5}}}',
+        b'{"at":1,"happening":{"type":"Unheard"}}',
+        b"[" * 100_000,
+        b'{"at":1,"x":' + b"[" * 100_000,
+        b"\xff" * 100,
+    ],
+)
+def test_no_line_of_a_log_leads_out_of_the_lecture(folder: Path, line: bytes) -> None:
+    (folder / records.LOG).write_bytes(line + b"\n")
+    state = LectureLog(folder, OPENED).state
+    assert state.place == clamped(OPENED.lecture, state.place)
+    assert 0 <= state.elapsed_s < 1e7
 
 
 def test_a_full_disk_says_so_and_loses_nothing_once_there_is_space(
