@@ -80,6 +80,7 @@ def wait_for_session(server: socket.socket) -> None:
     """
     gc.collect()
     gc.freeze()  # a collection in a session would write to every shared page
+    gc.collect()  # Python waits for garbage of a quarter of what this leaves: of a session's own objects
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     _ForkServer(server).run_until_fork()
 

@@ -138,10 +138,11 @@ def freeze_gc() -> None:
     A full collection visits every object and stops all threads for 50 ms or more. In a forked session program and
     course are frozen, and unfreezing would copy the memory that all sessions share.
     """
-    if not Fork.has_frozen_program:
-        gc.unfreeze()
-        gc.collect()
-        gc.freeze()
+    if Fork.has_frozen_program:
+        return
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
     # Collect the oldest generation, which holds Textual's line caches, a fifth as often.
     gc.set_threshold(700, 10, 50)
 
