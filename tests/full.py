@@ -311,6 +311,10 @@ FULL_ONLY = {
     "tests/serve/test_pages.py::test_a_second_window_takes_over_and_a_link_is_used_up": FullOnly(
         "a browser of its own; tests/serve/test_server.py does the same without one"
     ),
+    (
+        "tests/serve/test_in_browser.py::"
+        "test_a_student_predicts_runs_and_sees_the_chart_through_a_proxy_and_a_lost_line"
+    ): FullOnly("a browser, a proxy and a whole sitting; a plain run has each for itself"),
     "tests/sweep/test_cluster.py::test_a_worker_without_tcptutor_says_so": FullOnly(_CLUSTER),
     "tests/sweep/test_cluster.py::test_a_worker_without_the_guest_says_so_for_its_cells": FullOnly(_CLUSTER),
     "tests/sweep/test_cluster.py::test_the_workers_guests_end_with_a_killed_command": FullOnly(_CLUSTER),
