@@ -6,7 +6,7 @@ import ipaddress
 import secrets
 import socket
 from typing import NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from tcptutor.base.errors import UsageError, quoted
 
@@ -45,10 +45,19 @@ def parse_listen(text: str) -> ListenAddress:
 
 def parse_public_url(text: str) -> str:
     """Return the URL behind which a reverse proxy serves the page, without a slash at the end. Raises UsageError."""
-    parts = urlsplit(text)
+    parts = split_url(text)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/") or parts.query:
         raise UsageError(f"{quoted(text)} is not the URL of a site: write it like https://vote.example.org")
     return f"{parts.scheme}://{parts.netloc}"
+
+
+def split_url(text: str) -> SplitResult:
+    """Return the parts of a URL; empty parts for what is none."""
+    try:
+        parts = urlsplit(text)
+        return parts if parts.port is None or parts.port else SplitResult("", "", "", "", "")
+    except ValueError:
+        return SplitResult("", "", "", "", "")
 
 
 def reachable_host(host: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import resource
 import socket
 from pathlib import Path
@@ -123,6 +124,8 @@ class AudienceServer:
             keepalive_timeout=75,
             max_line_size=2048,
             max_field_size=4096,
+            auto_decompress=False,
+            logger=_logger(),
             shutdown_timeout=1,
         )
         await self._runner.setup()
@@ -226,6 +229,18 @@ class _RefusedConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         transport.abort()
+
+
+def _logger() -> logging.Logger:
+    """Return a logger of our own mistakes; requests that are not HTTP would fill the lecture's log."""
+    from aiohttp.http_exceptions import HttpProcessingError  # noqa: PLC0415
+
+    logger = logging.getLogger(__name__)
+    if not logger.filters:
+        logger.addFilter(
+            lambda record: not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
+        )
+    return logger
 
 
 def _allow_connections() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 from typing import TypeVar
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import msgspec
 
@@ -13,7 +13,7 @@ from tcptutor.base import files, places
 from tcptutor.base.errors import TutorError, UsageError, quoted
 from tcptutor.base.printable import escaped
 from tcptutor.room.votes import Receipt
-from tcptutor.room.web.addresses import DEFAULT_PORT, typed_code
+from tcptutor.room.web.addresses import DEFAULT_PORT, split_url, typed_code
 from tcptutor.room.web.messages import JoinAnswer, JoinBody, RefusalAnswer, ViewAnswer, VoteBody
 
 _T = TypeVar("_T")
@@ -46,15 +46,17 @@ class LectureClient:
         """
         if code := typed_code(target):
             target = f"http://127.0.0.1:{DEFAULT_PORT}/{code}"
-        parts = urlsplit(target if "://" in target else f"http://{target}")
-        self._code = typed_code(parts.path.strip("/"))
-        with contextlib.suppress(ValueError):
-            self._port = parts.port
-            if self._code and parts.scheme in ("http", "https") and parts.hostname:
-                self._is_https, self._host = parts.scheme == "https", parts.hostname
-                self.url = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
-                self._token = self._version = ""
-                return
+        parts = split_url(target if "://" in target else f"http://{target}")
+        self._code, self._host, self._port = (
+            typed_code(parts.path.strip("/")),
+            parts.hostname or "",
+            parts.port,
+        )
+        self._is_https = parts.scheme == "https"
+        self.url = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+        self._token = self._version = ""
+        if self._code and self._host and parts.scheme in ("http", "https"):
+            return
         raise UsageError(
             f"{quoted(target)} is not the address of a lecture: write the one on the screen, such as"
             " http://vote.example.org/CDFGHJ"

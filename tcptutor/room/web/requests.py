@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from typing import TypeVar
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 import msgspec
 from aiohttp import web
@@ -67,8 +67,9 @@ def address_of(request: web.Request, public_url: str) -> str:
 def check_origin(request: web.Request, public_url: str) -> None:
     """Refuse a request that a page of another site makes. Raises RequestRefused."""
     origin = request.headers.get("Origin")
-    is_own = origin is None or origin == public_url or urlsplit(origin).netloc == request.host
-    if not is_own or request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
+    own = (public_url, f"http://{request.host}", f"https://{request.host}")
+    site = request.headers.get("Sec-Fetch-Site", "none")
+    if (origin is not None and origin not in own) or site not in ("same-origin", "none"):
         raise RequestRefused(403, "This request comes from another site.")
 
 

@@ -38,7 +38,14 @@ def test_an_address_that_is_none_is_refused_in_one_line(text: str) -> None:
 def test_addresses_and_urls_are_read() -> None:
     assert str(parse_listen("[::1]:80")) == "[::1]:80"
     assert parse_public_url("https://vote.example.org/") == "https://vote.example.org"
-    for text in ("vote.example.org", "ftp://vote.example.org", "https://", "https://a/b"):
+    for text in (
+        "vote.example.org",
+        "ftp://vote.example.org",
+        "https://",
+        "https://a/b",
+        "http://[",
+        "http://a:0",
+    ):
         with pytest.raises(UsageError, match="write it like"):
             parse_public_url(text)
 

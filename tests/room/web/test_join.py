@@ -119,6 +119,7 @@ async def test_leaving(served: Served, start: Start) -> None:
         ("nonsense", "'nonsense' is not the address of a lecture: write the one on the screen"),
         ("http://127.0.0.1:99999/CDFGHJ", "is not the address of a lecture"),
         ("http://127.0.0.1:1/CDFGHJ", "http://127.0.0.1:1 does not answer: Connection refused; check the address"),
+        ("http://[/CDFGHJ", "is not the address of a lecture"),
         ("ftp://127.0.0.1/CDFGHJ", "is not the address of a lecture"),
     ],
 )  # fmt: skip
