@@ -204,6 +204,7 @@ def test_mistake_in_a_slide_is_one_line_with_its_key(
         (b'title = "x"\n' + b'[[slide]]\nmodule = "pacing"\n' * 60, "500 slides"),
         (b"\x00\xff", "UTF-8"),
     ],
+    ids=["empty", "blank", "slides", "minutes", "type", "latin", "size", "many", "binary"],
 )
 def test_file_that_cannot_be_read_is_one_line(
     tmp_path: Path, course: Course, content: bytes, reason: str
