@@ -241,15 +241,15 @@ class LectureControl:
         return await self._runs.load(ids[-1]) if ids else None
 
     def _write_report(self) -> None:
-        votes, table = self._polls.report()
+        votes = self._polls.report()
+        texts = {"report.txt": report_text(self.lecture, self.state, votes.text() if votes else "")}
+        if votes is not None:
+            texts |= {"votes.csv": votes.csv(), "votes.json": votes.json()}
         try:
-            with files.atomic(self.report_file, places.STATE_ELSEWHERE, private=True) as part:
-                part.write_text(report_text(self.lecture, self.state, votes))
-            if table:
-                with files.atomic(
-                    self.report_file.with_name("votes.csv"), places.STATE_ELSEWHERE, private=True
-                ) as part:
-                    part.write_text(table)
+            for name, text in texts.items():
+                path = self.report_file.with_name(name)
+                with files.atomic(path, places.STATE_ELSEWHERE, private=True) as part:
+                    part.write_text(text, encoding="utf-8")
         except TutorError as error:
             self.remark(str(error))
 

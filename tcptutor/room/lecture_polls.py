@@ -15,6 +15,7 @@ from tcptutor.room.protocol import ClosePoll, Discuss, OpenPoll
 from tcptutor.room.records import OpenedLecture
 from tcptutor.room.slides import Ask, FlowsShown, Slide
 from tcptutor.room.talk import AudienceView, MarkedValue, PollView, TeacherView
+from tcptutor.room.vote_report import VoteReport
 from tcptutor.room.votes import Votes
 from tcptutor.room.web.audience import AudienceServer
 
@@ -126,10 +127,10 @@ class LecturePolls:
             remarks=(*view.remarks, *reach, *self._votes.remarks),
         )
 
-    def report(self) -> tuple[str, str]:
-        """Return the results of all questions as text and as CSV; empty without questions."""
+    def report(self) -> VoteReport | None:
+        """Return the results of all questions; None without questions."""
         report = self._votes.report() if self._votes is not None else None
-        return (report.text(), report.csv()) if report is not None and report.questions else ("", "")
+        return report if report is not None and report.questions else None
 
     def _changed(self) -> None:
         """Show phases at once, but joins and answers, which come by the hundred, a few times a second."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 from collections.abc import AsyncIterator
@@ -125,7 +126,8 @@ async def test_the_room_votes_twice_and_then_sees_both_results(here: Path) -> No
         await front.heard(lambda: any(isinstance(each, Ended) for each in front.received))
     report = (here / "report.txt").read_text()
     assert "3 joined" in report
-    assert (here / "votes.csv").exists()
+    assert len((here / "votes.csv").read_text().splitlines()) == 3
+    assert json.loads((here / "votes.json").read_text())["questions"][0]["activity"] == "predict"
 
 
 async def test_a_killed_lecture_process_keeps_the_page_its_voters_and_their_votes() -> None:
