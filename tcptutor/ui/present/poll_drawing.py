@@ -24,7 +24,7 @@ _GAP = 4
 _LARGE_FROM = 24
 """Rows from which the key figures are five cells high."""
 _BARS: tuple[Size, ...] = (5, 3, 1)
-"""Rows of a bar, and the size of its number."""
+"""Rows of a bar."""
 _CALLS: dict[PollPhase, str] = {
     "voting": "Vote alone",
     "counted": "Voting is closed",
@@ -144,11 +144,12 @@ def _draw_share(
     left, row = at
     count = tally.counts[index] if index < len(tally.counts) else 0
     share = count / tally.answered if tally.answered else 0.0
-    room = width - canvas.text_width("100%", bar) - 1
+    size: Size = 1 if bar == 1 else 3
+    room = width - canvas.text_width("100%", size) - 2
     halves = round(2 * share * room)
     for number in range(row, row + bar):
         canvas.put(left, number, "█" * (halves // 2) + "▌" * (halves % 2) + "▏" * (not halves), style)
-    canvas.write(left + (halves + 1) // 2 + 1, row, f"{round(100 * share)}%", style, bar)
+    canvas.write(left + (halves + 1) // 2 + 2, row + (bar - size) // 2, f"{round(100 * share)}%", style, size)
 
 
 def _plain(markdown: str) -> str:

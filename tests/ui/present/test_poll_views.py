@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import pytest
 from rich.color import Color
 from textual.app import App, ComposeResult
+from textual.pilot import Pilot
 from textual.widget import Widget
 
 from tcptutor.room.talk import AudienceView, MarkedValue, PollView, Tally
@@ -177,3 +178,23 @@ def test_text_that_the_terminal_scales_has_its_cells_for_itself(
         assert not cells & taken, each
         assert all(canvas.at(*cell)[0] == " " for cell in cells), each
         taken |= cells
+
+
+async def _still(pilot: Pilot[Any]) -> None:
+    await settled(pilot)
+
+
+def test_looks_of_a_histogram(snap_compare: Any) -> None:
+    """Key figures at least three cells high, bars, models' bands, and the measurement."""
+    guesses = [3, 5, 5, 8, 8, 8, 9, 10, 10, 10, 10, 12, 12, 15, 20, 20, 30, 35, 38, 40, 40, 40, 40, 100]
+    values = tuple(1e6 * each for each in guesses)
+    poll = PollView(
+        activity="p",
+        text="How fast?",
+        unit="rate",
+        phase="revealed",
+        results=(Tally(values=values, answered=len(values)),),
+        models=(MarkedValue("Mathis", 9.35e6, 0.21), MarkedValue("the link's rate", 38.2e6, 0.03)),
+        measured=8.96e6,
+    )
+    assert snap_compare(OneView(HistogramView(poll)), terminal_size=(120, 36), run_before=_still)
