@@ -129,7 +129,7 @@ class StageScreen(LectureScreen):
             slide, _ = self._slides.revealed(self.talk)
             shown = run_shown(slide, self.talk.place.step)
             planned = slide_run(self._course, slide, shown) if shown else None
-        self._latest_run = StageRun(message, planned)
+        self._latest_run, self._problem = StageRun(message, planned), ""
 
     def take_event(self, message: RunEvent) -> None:
         """Add an event to the run that is followed."""
@@ -280,6 +280,8 @@ class StageScreen(LectureScreen):
         try:
             if run is not None:
                 await run.draw_scene()
+        except Exception as error:  # a mistake in the analysis must not end the slides
+            self._problem = f"the run cannot be drawn ({type(error).__name__}: {error})"
         finally:
             self._is_computing = False
         if run is not None and run is self.run:

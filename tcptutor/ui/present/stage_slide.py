@@ -115,7 +115,7 @@ class StageSlide:
     def _draw_curve(self, canvas: StageCanvas, slide: Slide) -> None:
         curve = self._curves.get((slide.module, slide.page))
         if curve is None:
-            canvas.write(0, 0, _NO_CURVE, MUTED)
+            stage_text.draw_blocks(canvas, 0, [Block(_NO_CURVE, style=MUTED)], -1)
         else:
             stage_curve.draw(canvas, curve)
 
@@ -144,7 +144,7 @@ class StageSlide:
     ) -> None:
         figure = self._figure(slide, name)
         if figure is None:
-            canvas.write(0, 0, _NO_PAGE, MUTED)
+            stage_text.draw_blocks(canvas, 0, [Block(_NO_PAGE, style=MUTED)], -1)
             return
         text = before[-1].text if before and isinstance(before[-1], Sentence) else figure.caption
         above = canvas.wrap(text, canvas.width, 1) if text else []
@@ -182,7 +182,7 @@ class StageSlide:
         page = step_of(self._course, slide)
         activity = next((each for each in page.activities if each.id == id_), None) if page else None
         if page is None or activity is None:
-            canvas.write(0, 0, _NO_PAGE, MUTED)
+            stage_text.draw_blocks(canvas, 0, [Block(_NO_PAGE, style=MUTED)], -1)
             return
         voted = poll if poll is not None and poll.activity == id_ else None
         asked = self._asked(page, activity, slide.module, run)
@@ -221,7 +221,7 @@ class StageSlide:
             canvas.write(0, row, "The lab is starting …", MUTED)
             row += canvas.text_height(1)
         if planned is None:
-            canvas.write(0, row, _NO_PAGE, MUTED)
+            stage_text.draw_blocks(canvas, row, [Block(_NO_PAGE, style=MUTED)], -1)
         else:
             stage_figures.draw_settings(canvas, planned.experiment, row)
 
