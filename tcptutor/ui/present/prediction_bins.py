@@ -121,7 +121,7 @@ def bins_for(values: Sequence[float], marked: Sequence[float], columns: int) -> 
     if high < _LEAST_RATIO * low:
         widen = math.sqrt(_LEAST_RATIO * low / high)
         low, high = low / widen, high * widen
-    most = max(12, round(3 * math.sqrt(len(positive))))
+    most = max(16, round(4 * math.sqrt(len(positive))))
     for per_decade in _PER_DECADE:
         # A bin remains free at each end.
         first = round(math.log10(low) * per_decade) - 1

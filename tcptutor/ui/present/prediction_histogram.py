@@ -22,6 +22,8 @@ FIRST_VOTE, MEASURED = LIMIT, STRONG
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _MOST_ROWS = 3.0
 """Rows of a single prediction at most."""
+_WIDE_BIN = 6
+"""Columns of a bin from which the line of the measurement is set off from its bar."""
 _FEWEST_ROWS = 3
 """Rows of a round's bars, for which models' lines make room."""
 _MOST_MODELS = 3
@@ -161,25 +163,33 @@ class _Histogram:
         else:
             low = high = at
             self._canvas.put(at, row, "┬", MODEL)
-        self._draw_line(at, row + 1, axis, "╏", MODEL)
+        self._draw_line(at, row + 1, axis)
         self._write_name(mark.label, low, high, row, MODEL)
 
     def _draw_reference(self, name: str, value: float, row: int, below: int) -> None:
         """Draw a heavy line from a row to the row before `below`, with its name."""
         column = self._bins.column(value)
-        if column is not None:
-            at = self._left + column
-            self._draw_line(at, row, below, "█", MEASURED)
-            self._write_name(name, at, at, row, MEASURED)
+        if column is None:
+            return
+        at = self._left + column
+        for covered in range(row, below):
+            if self._bins.bin_columns >= _WIDE_BIN and self._is_bar(at, covered):
+                self._canvas.put(at - 1, covered, "   ")
+            self._canvas.put(at, covered, "█", MEASURED)
+        self._write_name(name, at, at, row, MEASURED)
 
-    def _draw_line(self, column: int, top: int, end: int, sign: str, style: str) -> None:
-        """Draw a vertical line that leaves a notch in the bars that it crosses."""
+    def _draw_line(self, column: int, top: int, end: int) -> None:
+        """Draw a model's line, which leaves a notch in the bars that it crosses."""
         for row in range(top, end):
-            character, below = self._canvas.at(column, row)
-            if below in (ROOM, FIRST_VOTE) and character == "█":
-                self._canvas.put(column, row, "┃", f"{GROUND}{BOTH}{below}")
+            if self._is_bar(column, row):
+                _, style = self._canvas.at(column, row)
+                self._canvas.put(column, row, "┃", f"{GROUND}{BOTH}{style}")
             else:
-                self._canvas.put(column, row, sign, style)
+                self._canvas.put(column, row, "╏", MODEL)
+
+    def _is_bar(self, column: int, row: int) -> bool:
+        character, style = self._canvas.at(column, row)
+        return character == "█" and style in (ROOM, FIRST_VOTE)
 
     def _write_name(self, name: str, low: int, high: int, row: int, style: str) -> None:
         width = self._canvas.text_width(name, 1)
