@@ -17,6 +17,7 @@ from tcptutor.base.columns import wrapped
 from tcptutor.base.errors import TutorError, UsageError
 from tcptutor.commands.output import print_lines, remark, width
 from tcptutor.course.page_references import without_links
+from tcptutor.room.asked import LETTERS
 from tcptutor.room.flows import OwnFlow
 from tcptutor.room.votes import VoterView
 from tcptutor.room.web.join_client import LectureClient, LectureEnded, LectureLost
@@ -35,7 +36,7 @@ def join(target: str, name: str) -> int:
     """
     client = LectureClient(target)
     client.join(name)
-    print_lines(["You're in. Type the number of a choice, or a number with its unit; q leaves."])
+    print_lines(["You're in. Type the letter of a choice, or a number with its unit; q leaves."])
     return _Voting(client).take_part()
 
 
@@ -125,9 +126,10 @@ class _Voting:
             return remark("no vote is open: wait for the next question")
         answer: int | str = text
         if view.choices:
-            if not (text.isascii() and text.isdecimal() and 1 <= int(text[:4]) <= len(view.choices)):
-                return remark(f"type a number from 1 to {len(view.choices)}")
-            answer = int(text) - 1
+            letters = LETTERS[: len(view.choices)]
+            if len(text) != 1 or text.upper() not in letters:
+                return remark(f"type a letter from A to {letters[-1]}")
+            answer = letters.index(text.upper())
         try:
             print_lines([self._client.vote(view.poll, answer).message])
         except (UsageError, LectureLost) as error:
@@ -153,7 +155,7 @@ def view_lines(view: VoterView, columns: int) -> Iterator[str]:
         yield from wrapped(line, columns) or [""]
     for at, choice in enumerate(view.choices):
         first, *rest = wrapped(without_links(choice), columns, "     ")
-        yield f"{at + 1:>3}  {first.lstrip()}"
+        yield f"  {LETTERS[at]}  {first.lstrip()}"
         yield from rest
         if notes := _choice_notes(view, at):
             yield f"     {notes}"
@@ -200,7 +202,7 @@ def _own_flow(flow: OwnFlow) -> str:
 
 def _how_to_answer(view: VoterView) -> Iterator[str]:
     if view.choices:
-        yield f"Your answer (1 to {len(view.choices)}):"
+        yield f"Your answer (A to {LETTERS[len(view.choices) - 1]}):"
     else:
         plain = f", or a plain number in {view.plain_unit}" if view.plain_unit else ""
         yield f"Your answer (like {view.example}{plain}):"

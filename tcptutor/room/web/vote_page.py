@@ -13,6 +13,7 @@ from markdown_it import MarkdownIt
 from tcptutor.base import units
 from tcptutor.base.printable import escaped
 from tcptutor.course.page_references import without_links
+from tcptutor.room.asked import LETTERS
 from tcptutor.room.talk import Tally
 from tcptutor.room.votes import VoterView
 
@@ -143,7 +144,7 @@ def _voting(view: VoterView, line: str) -> str:
 def _choice_buttons(view: VoterView) -> str:
     buttons = (
         f'<li><button name="answer" value="{at}" aria-pressed="{"true" if at == view.answer else "false"}">'
-        f"<span>{_choice(text)}</span></button></li>"
+        f"{_letter(at)}<span>{_choice(text)}</span></button></li>"
         for at, text in enumerate(view.choices)
     )
     return f'<ul class="choices">{"".join(buttons)}</ul>'
@@ -165,9 +166,9 @@ def _own(view: VoterView) -> str:
     if not view.choices:
         return none or f"<p>Your answer: <strong>{escape(escaped(view.answer_words))}</strong></p>"
     items = (
-        f'<li class="own">{_choice(text)} {_tag("yours")}</li>'
+        f'<li class="own">{_letter(at)}{_choice(text)} {_tag("yours")}</li>'
         if at == view.answer
-        else f"<li>{_choice(text)}</li>"
+        else f"<li>{_letter(at)}{_choice(text)}</li>"
         for at, text in enumerate(view.choices)
     )
     return f'{none}<ul class="listed">{"".join(items)}</ul>'
@@ -190,6 +191,11 @@ def _own_flow(view: VoterView) -> str:
     return f'<div class="flow"><h2>Your flow</h2>{got}</div>'
 
 
+def _letter(at: int) -> str:
+    """Return the letter of a choice, as on the stage."""
+    return f'<b class="letter">{LETTERS[at]}</b> '
+
+
 def _tag(name: str) -> str:
     return f'<b class="tag {name}">{name}</b>'
 
@@ -200,7 +206,7 @@ def _choice_results(view: VoterView) -> str:
         tags = [name for name, has in (("right", at == view.right), ("yours", at == view.answer)) if has]
         marks = " ".join(map(_tag, tags))
         bars = "".join(_bar(name, tally, at) for name, tally in _named(view.results))
-        items.append(f'<li class="{" ".join(tags)}"><p>{_choice(text)} {marks}</p>{bars}</li>')
+        items.append(f'<li class="{" ".join(tags)}"><p>{_letter(at)}{_choice(text)} {marks}</p>{bars}</li>')
     return f'<ul class="results">{"".join(items)}</ul>{_answered(view)}'
 
 

@@ -70,19 +70,19 @@ async def test_a_student_votes_line_by_line_and_is_the_same_after_a_lost_line(
     _type(student, "1")
     await _until(student, "no vote is open")
     votes.open(CHOICES)
-    assert "  2  one" in await _until(student, "Your answer (1 to 3)")
-    for wrong in ("4", "0", "two", "\x1b[A", "9" * 3000):
+    assert "  B  one" in await _until(student, "Your answer (A to C)")
+    for wrong in ("d", "2", "two", "\x1b[A", "b" * 3000):
         _type(student, wrong)
-        await _until(student, "type a number from 1 to 3")
-    _type(student, "2")
+        await _until(student, "type a letter from A to C")
+    _type(student, "b")
     await _until(student, "Counted: one")
     # The line is lost, and the student joins again.
     student.send_signal(signal.SIGHUP)
     await student.wait()
     student = await start(address)
-    assert "yours" in await _until(student, "Your answer (1 to 3)")
+    assert "yours" in await _until(student, "Your answer (A to C)")
     assert votes.joined == 1
-    _type(student, "1")
+    _type(student, "A")
     await _until(student, "replaced")
     votes.reveal()
     shown = await _until(student, "no 0")
