@@ -164,14 +164,14 @@ class NotesScreen(LectureScreen):
 
     def _clock(self, lecture: Lecture) -> Content:
         slide, view = lecture.slides[self.talk.place.slide], self._view
-        pace = speaker_model.pace(view, slide)
+        compared = speaker_model.compare_with_plan(view, slide)
         drawn = large_text.draw(speaker_model.clock(view.elapsed_s), 3)
         planned = speaker_model.planned_seconds(lecture)
         of = f"of {speaker_model.clock(planned)}" if planned else ""
         on_slide = f"this slide {speaker_model.clock(view.slide_s)}"
         if slide.minutes:
             on_slide += f" of {speaker_model.clock(60 * slide.minutes)}"
-        beside = ((of, MUTED), (on_slide, MUTED), (pace.text, pace.style))
+        beside = ((of, MUTED), (on_slide, MUTED), (compared.text, compared.style))
         lines = [
             Content.assemble((digits, "bold"), "   ", (text, _STYLES[style]))
             for digits, (text, style) in zip(drawn, beside, strict=True)

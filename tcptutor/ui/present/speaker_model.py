@@ -27,7 +27,7 @@ _MOST_CHARACTERS = 60
 """Characters of a text that comes next."""
 
 
-class Pace(NamedTuple):
+class PlanComparison(NamedTuple):
     """Elapsed time against the plan."""
 
     text: str
@@ -41,16 +41,16 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def pace(view: TeacherView, slide: Slide) -> Pace:
+def compare_with_plan(view: TeacherView, slide: Slide) -> PlanComparison:
     """Compare the elapsed time with the plan, which gives this slide a span of time."""
     if not view.planned_s:
-        return Pace("", MUTED)
+        return PlanComparison("", MUTED)
     begin = view.planned_s - 60 * slide.minutes
     if view.elapsed_s > view.planned_s:
-        return Pace(f"{clock(view.elapsed_s - view.planned_s)} behind the plan", WARN)
+        return PlanComparison(f"{clock(view.elapsed_s - view.planned_s)} behind the plan", WARN)
     if view.elapsed_s < begin:
-        return Pace(f"{clock(begin - view.elapsed_s)} ahead of the plan", STRONG)
-    return Pace("on time", MUTED)
+        return PlanComparison(f"{clock(begin - view.elapsed_s)} ahead of the plan", STRONG)
+    return PlanComparison("on time", MUTED)
 
 
 def planned_seconds(lecture: Lecture) -> float:

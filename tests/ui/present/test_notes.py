@@ -123,7 +123,7 @@ async def test_the_clock_compares_with_the_plan(view: TeacherView, words: str) -
 
 
 def test_without_a_plan_nothing_is_compared() -> None:
-    assert speaker_model.pace(TeacherView(elapsed_s=754), LECTURE.slides[0]).text == ""
+    assert speaker_model.compare_with_plan(TeacherView(elapsed_s=754), LECTURE.slides[0]).text == ""
     assert speaker_model.clock(3 * 3600 + 61.9) == "3:01:01"
 
 
