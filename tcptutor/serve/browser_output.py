@@ -10,6 +10,8 @@ from typing import Protocol
 
 MOST_BYTES = 256 << 10
 """Bytes that may wait for a browser: some ten full screens."""
+_MOST_MESSAGES = 100
+"""Messages (text) that may wait for a browser."""
 _PIECE = 32 << 10
 """Bytes of a message, and of those that the kernel may hold unsent."""
 
@@ -72,7 +74,3 @@ class BrowserOutput:
             self._waiting.popleft()
         self._size -= size
         await self._peer.send_bytes(b"".join(frames))
-
-
-_MOST_MESSAGES = 100
-"""Messages (text) that may wait for a browser."""

@@ -110,6 +110,11 @@ class BrowserSession(AppService):
         return self._browser is not None
 
     @property
+    def is_starting(self) -> bool:
+        """True until the app has started."""
+        return self._reader is None and not self._is_ending
+
+    @property
     def is_ending(self) -> bool:
         """True once the app was asked to end, or has ended."""
         return self._is_ending
@@ -124,13 +129,13 @@ class BrowserSession(AppService):
                 )
                 self._stdin = self._app.stdin
                 await self._wait_until_ready(self._app.stdout)
-        except (OSError, TutorError, TimeoutError, ValueError) as error:
+        except BaseException as error:
+            self._is_ending = True
+            await self._finish(0.0)
+            if not isinstance(error, OSError | TutorError | ValueError):  # a timeout is an OSError
+                raise
             reason = "it took too long" if isinstance(error, TimeoutError) else str(error)
-            await self.end(grace=0.0)
             raise SessionFailed(f"the app did not start ({reason}): see {student.log}") from error
-        except asyncio.CancelledError:
-            await self.end(grace=0.0)
-            raise
         self._reader = asyncio.create_task(self._read_until_end(self._app))
 
     async def show(self, browser: Browser, size: tuple[int, int]) -> None:
@@ -203,6 +208,8 @@ class BrowserSession(AppService):
         await self.leave(Closing.ENDED, "ended")
 
     async def _wait_until_ready(self, stdout: asyncio.StreamReader) -> None:
+        if self._is_ending:  # asked meanwhile
+            raise SessionFailed("the server ends")
         for _ in range(_PREFIX_LINES):
             line = await stdout.readline()
             if line == _READY:

@@ -83,22 +83,25 @@ class CourseServer:
         app.on_response_prepare.append(add_headers)
         runner = web.AppRunner(app, access_log=None, **Connections.TIMEOUTS)
         await runner.setup()
+        assert runner.server is not None
+        listener: asyncio.Server | None = None
         try:
-            assert runner.server is not None
-            connections = Connections(runner.server)
-            loop = asyncio.get_running_loop()
-            try:
-                server = await loop.create_server(connections, self._address.host, self._address.port)
-            except OSError as error:
-                reason = os.strerror(error.errno) if error.errno else str(error)
-                where = f"{self._address.host}:{self._address.port}"
-                raise TutorError(f"cannot listen on {where}: {reason}: give another --listen") from error
+            listener = await self._listen(Connections(runner.server))
             self._sessions.watch()
-            async with server:
-                yield server.sockets[0].getsockname()[1]
+            yield listener.sockets[0].getsockname()[1]
         finally:
+            if listener is not None:
+                listener.close()
             await self._sessions.close()
             await runner.cleanup()
+
+    async def _listen(self, connections: Connections) -> asyncio.Server:
+        loop, host, port = asyncio.get_running_loop(), self._address.host, self._address.port
+        try:
+            return await loop.create_server(connections, host, port)
+        except OSError as error:
+            reason = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
+            raise TutorError(f"cannot listen on {host}:{port}: {reason}: give another --listen") from error
 
     async def _login_page(self, _request: web.Request) -> web.Response:
         return self._page("login")

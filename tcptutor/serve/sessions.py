@@ -131,7 +131,9 @@ class Sessions:
             return
         now = time.monotonic()
         away = [
-            each for each in self._sessions.values() if not each.is_shown and now - each.left_at > _AWAY_S
+            each
+            for each in self._sessions.values()
+            if not (each.is_shown or each.is_starting) and now - each.left_at > _AWAY_S
         ]
         if not away:
             raise ServerFull(f"all {self._limits.sessions} places are taken: try again in a few minutes")
@@ -154,7 +156,7 @@ class Sessions:
             self._collect_ended()
             now = time.monotonic()
             for session in [*self._sessions.values()]:
-                if session.is_ending:
+                if session.is_starting or session.is_ending:
                     continue
                 if now - session.last_input > self._limits.idle_s:
                     self._end_in_background(session, "not used")

@@ -51,6 +51,7 @@ class Starter:
 
     def __init__(self, *options: str) -> None:
         self.options, self.started = options, 0
+        self.processes: list[asyncio.subprocess.Process] = []
 
     async def __call__(
         self, *, environment: Mapping[str, str], folder: Path, log: Path, size: tuple[int, int]
@@ -64,6 +65,7 @@ class Starter:
                 stdin=pipe, stdout=pipe, stderr=errors, cwd=folder, start_new_session=True,
                 env={**environment, "COLUMNS": str(size[0]), "ROWS": str(size[1])},
             )  # fmt: skip
+        self.processes.append(process)
         return StandIn(process)
 
 

@@ -35,8 +35,9 @@ def obey(key):
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
         say("hangs\n")
-        while True:
-            time.sleep(1)
+        parent = os.getppid()
+        while os.getppid() == parent:
+            time.sleep(0.2)
     elif key == "c":
         child = subprocess.Popen(["sleep", "600"], start_new_session=True, stdin=subprocess.DEVNULL)
         say(f"child {child.pid}\n")

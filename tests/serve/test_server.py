@@ -192,3 +192,15 @@ async def test_the_end_of_the_server_ends_the_apps(tmp_path: Path) -> None:
         assert all(map(is_alive, pids))
     assert not any(map(is_alive, pids))
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+async def test_an_app_that_starts_while_the_server_ends_is_gone(tmp_path: Path) -> None:
+    async with serving(tmp_path, "--hang-at-start") as served:
+        page = await (await served.student("ada")).open()
+        deadline = Deadline(10)
+        while served.starter.started == 0 and deadline.left:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        closing = asyncio.create_task(served.sessions.close())
+        assert await page.closed() == 4003
+        await closing
+    assert all(process.returncode is not None for process in served.starter.processes)
