@@ -21,9 +21,9 @@ def draw_question(canvas: StageCanvas, text: str, choices: Sequence[str], zoom: 
     question, plain = _plain(text), [_plain(choice) for choice in choices]
     tried = [*product(sizes(min(zoom, 0)), sizes(min(zoom, 0)))]
     layouts = [
-        _Layout(canvas, question, plain, question_size, size, is_large)
+        _Layout(canvas, question, plain, question_size, size, letter_size, gap)
         for question_size, size in tried
-        for is_large in (True, False)
+        for letter_size, gap in _letters(size)
     ]
     layout = next((each for each in layouts if each.fits), layouts[-1])
     row = layout.write(0, 0, question, STRONG, layout.question_size)
@@ -55,6 +55,11 @@ def draw_answer(
     canvas.place(tried, 0, 0)
 
 
+def _letters(size: Size) -> tuple[tuple[Size, int], ...]:
+    """Return the sizes of letters to try next to choices of a size, with the lines between two choices."""
+    return (3, 1), (3, 0), (size, 0)
+
+
 class _Layout:
     """Sizes of a question and its choices."""
 
@@ -65,13 +70,13 @@ class _Layout:
         choices: Sequence[str],
         question_size: Size,
         size: Size,
-        has_large_letters: bool,
+        letter_size: Size,
+        gap: int,
     ) -> None:
         self._canvas, self.question_size, self.size = canvas, question_size, size
-        self.letter_size: Size = 3 if has_large_letters else size
+        self.letter_size, self.gap = letter_size, gap
         self.letter_rows = canvas.text_height(self.letter_size)
         self.indent = canvas.text_width("M", self.letter_size) + 2
-        self.gap = int(has_large_letters)
         height = self._rows(question, canvas.width, question_size) + self.gap
         height += sum(max(self.lines(choice), self.letter_rows) + self.gap for choice in choices)
         self.fits = height - self.gap <= canvas.height and all(

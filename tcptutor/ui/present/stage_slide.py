@@ -71,7 +71,7 @@ class StageSlide:
     def draw_headline(self, canvas: StageCanvas, talk: Talk, zoom: int) -> int:
         """Draw the headline above a body, and return the lines used; 0 for a slide that is its headline."""
         slide, last = self.revealed(talk)
-        if last is None:
+        if last is None or _is_title(slide, talk):
             return 0
         # A figure or a run needs the room more than its title does.
         share = 3 if isinstance(last, Sentence | OwnText) else 5
@@ -91,6 +91,8 @@ class StageSlide:
         match last:
             case None:
                 stage_text.draw_title(canvas, slide.headline)
+            case Sentence(text=text) if _is_title(slide, talk):
+                stage_text.draw_title(canvas, slide.headline, text)
             case Sentence() | OwnText():
                 stage_text.draw_blocks(canvas, 0, _texts(slide.steps[: talk.place.step + 1]), zoom)
             case FigureShown(figure=name):
@@ -236,6 +238,11 @@ def _draw_flows(canvas: StageCanvas, talk: Talk, algorithms: Sequence[str], zoom
         text = f"Everybody owns a flow on the same link and picks its congestion control: {names}."
         stage_text.draw_blocks(below, 0, [Block(text)], zoom)
     canvas.place(below, 0, row)
+
+
+def _is_title(slide: Slide, talk: Talk) -> bool:
+    """Return True for an own slide of which only a headline and a sentence are revealed, as at the beginning."""
+    return not slide.page and talk.place.step == 0 and isinstance(slide.steps[0], Sentence)
 
 
 def _draw_problem(canvas: StageCanvas, view: RunView) -> int:

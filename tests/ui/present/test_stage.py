@@ -364,3 +364,12 @@ async def test_a_figure_plays_when_it_is_revealed_and_rests(monkeypatch: pytest.
 
         await until(pilot, rests)
         monkeypatch.setenv("NO_MOTION", "1")
+
+
+async def test_a_lecture_opens_with_its_title_in_the_largest_letters(course: Course) -> None:
+    connection = StandIn(Slide(headline="TCP", steps=(Sentence(text="A course"), OwnText(markdown="- one"))))
+    async with stage(course, connection) as pilot:
+        await until(pilot, lambda: shows_large(pilot, "TCP", 5))
+        assert "A course" in text(pilot.app)
+        connection.show(place=Place(0, 1))
+        await until(pilot, lambda: shows_large(pilot, "TCP") and shows_large(pilot, "one"))
