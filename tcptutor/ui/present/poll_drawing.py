@@ -104,7 +104,7 @@ def draw_results(canvas: StageCanvas, poll: PollView) -> None:
     """Draw the share of each choice in both rounds, side by side."""
     rounds = poll.results
     choices = [_plain(choice) for choice in poll.choices]
-    if not rounds or not choices:
+    if not choices or not any(tally.answered for tally in rounds):
         canvas.write(0, 0, "Nobody has voted.", STRONG)
         return
     one, footer = canvas.text_height(1), 0

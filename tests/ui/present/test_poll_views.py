@@ -135,6 +135,11 @@ async def test_results_of_both_rounds_are_side_by_side() -> None:
     "view",
     [
         lambda: ResultsView(PollView(activity="q", text="?", choices=CHOICES, phase="revealed")),
+        lambda: ResultsView(
+            PollView(
+                activity="q", text="?", choices=CHOICES, phase="revealed", results=(Tally(counts=(0, 0, 0)),)
+            )
+        ),
         lambda: HistogramView(PollView(activity="q", text="?", unit="rate", phase="revealed")),
     ],
 )
