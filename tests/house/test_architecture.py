@@ -1,4 +1,4 @@
-"""`architecture.md` and `extending.md` are true in their names: each file and Python name in backquotes exists."""
+"""The contributors' pages are true in their names: each file and Python name in backquotes exists."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from tcptutor.base import places
 from tests.each import each
 
 HOUSE = Path(tcptutor.__file__).parent
-PAGES = [places.assets() / "documentation" / name for name in ("architecture.md", "extending.md")]
+PAGES = [
+    places.assets() / "documentation" / name
+    for name in ("architecture.md", "architecture-room.md", "extending.md")
+]
 TEXTS = [page.read_text() for page in PAGES]
 NAMES = sorted({name for text in TEXTS for name in re.findall(r"`([^`\n]+)`", text)})
 WORDS = {
