@@ -7,6 +7,7 @@ FOLDER.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
@@ -68,10 +69,7 @@ class LectureProcess:
             loop.add_signal_handler(number, self._stop, "the lecture process was stopped")
         if self._log.state.elapsed_s:
             self._log.append(LectureRecord(at=self._log.state.elapsed_s, happening=Resumed()))
-        path = launch.socket_path()
-        path.unlink(missing_ok=True)
-        server = await asyncio.start_unix_server(self._attend, path, limit=protocol.LONGEST_COMMAND)
-        path.chmod(0o600)
+        await self._listen()
         working = asyncio.create_task(self._work())
         ended = asyncio.create_task(self._ended.wait())
         try:
@@ -83,13 +81,30 @@ class LectureProcess:
             raise
         finally:
             ended.cancel()
-            server.close()
-            path.unlink(missing_ok=True)
+            self._close_socket()
             self._broadcast(Ended(self._reason))
             working.cancel()
             await asyncio.gather(working, *(each.close() for each in self._terminals), return_exceptions=True)
             if self._control is not None:
                 await self._control.close()
+
+    async def _listen(self) -> None:
+        path = launch.socket_path()
+        path.unlink(missing_ok=True)
+        self._server = await asyncio.start_unix_server(self._attend, path, limit=protocol.LONGEST_COMMAND)
+        path.chmod(0o600)
+        self._path = path
+
+    async def _keep_listening(self) -> None:
+        """Listen anew if something has removed the socket, as a cleaner of /tmp does."""
+        if not os.path.lexists(self._path):  # noqa: ASYNC240  # /tmp answers at once
+            self._server.close()
+            with contextlib.suppress(OSError, TutorError):  # the next try is in a second
+                await self._listen()
+
+    def _close_socket(self) -> None:
+        self._server.close()
+        self._path.unlink(missing_ok=True)
 
     async def _work(self) -> None:
         """Take control: a resumed lecture shows its slide before the course and the lab are imported."""
@@ -189,6 +204,7 @@ class LectureProcess:
         alone_since = saved = time.monotonic()
         while True:
             await asyncio.sleep(_TICK_S)
+            await self._keep_listening()
             now = time.monotonic()
             if self._terminals:
                 alone_since = now

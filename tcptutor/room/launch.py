@@ -21,6 +21,7 @@ from tcptutor.base.printable import escaped
 from tcptutor.room import records
 
 LOCK, PROCESS_LOG = "running.lock", "process.log"
+_SHARED = Path("/tmp")  # noqa: S108  # the folder in it is checked
 _START_S = 20.0
 """Longest time for a lecture process to accept terminals."""
 _POLL_S = 0.02
@@ -34,24 +35,30 @@ def socket_path() -> Path:
     The path is short, since a socket's may have 107 characters; it differs for each data folder.
 
     Raises:
-        TutorError: The folder cannot be made, or belongs to another user.
+        TutorError: There is no such folder.
     """
-    runtime = Path(os.environ.get("XDG_RUNTIME_DIR", ""))
-    folder = runtime / "tcptutor" if runtime.is_absolute() else Path(f"/tmp/tcptutor-{os.getuid()}")  # noqa: S108
-    try:
-        folder.mkdir(0o700, exist_ok=True)
-        found = folder.lstat()
-    except OSError as error:
+    # XDG_RUNTIME_DIR comes second: it is emptied when the last SSH session of the user ends.
+    folders = [_SHARED / f"tcptutor-{os.getuid()}"]
+    if (runtime := Path(os.environ.get("XDG_RUNTIME_DIR", ""))).is_absolute():
+        folders.append(runtime / "tcptutor")
+    folder = next(filter(_is_ours, folders), None)
+    if folder is None:
         raise TutorError(
-            f"cannot make the folder {folder} for the lecture's socket ({error.strerror}):"
-            " set XDG_RUNTIME_DIR to a folder of yours"
-        ) from error
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
-        raise TutorError(
-            f"{folder} is open to others: remove it, or set XDG_RUNTIME_DIR to a folder of yours"
+            f"{folders[0]} is not a folder of yours that is closed to others: remove it, or set XDG_RUNTIME_DIR"
         )
     key = hashlib.sha256(os.fsencode(records.lectures().absolute())).hexdigest()[:12]
     return folder / f"lecture-{key}"
+
+
+def _is_ours(folder: Path) -> bool:
+    """Create a folder for this user alone, and return whether it is one."""
+    try:
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir(0o700)
+        found = folder.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
 
 
 class LectureHolder(NamedTuple):
