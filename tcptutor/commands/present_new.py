@@ -31,6 +31,8 @@ def opened_lecture(request: PresentRequest) -> OpenedLecture:
     if request.public_url:
         parse_public_url(request.public_url)
     lecture, begin = _lecture(request)
+    if not lecture.slides:
+        raise UsageError(f"{lecture.title!r} has no page that can be shown: see `tcptutor lint`")
     course = places.chosen_course()
     return OpenedLecture(
         lecture=lecture,
