@@ -31,10 +31,10 @@ from tcptutor.run import TABLES, Run
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["LabRun", "load", "run", "settings"]
+__all__ = ["ReportedRun", "load", "run", "settings"]
 
 
-class LabRun:
+class ReportedRun:
     """A finished run with its report."""
 
     def __init__(self, record: Run) -> None:
@@ -126,7 +126,7 @@ def run(
     clock: str = "auto",
     course: str | Path | None = None,
     **parameters: object,
-) -> LabRun:
+) -> ReportedRun:
     """Run an experiment in the best lab of this machine, and wait for its end.
 
     Args:
@@ -154,12 +154,12 @@ def run(
         finally:
             await lab.close()
 
-    return LabRun(_wait_for(conduct()))
+    return ReportedRun(_wait_for(conduct()))
 
 
-def load(name: str | Path) -> LabRun:
+def load(name: str | Path) -> ReportedRun:
     """Open a stored run by file, or by id as `tcptutor show` does. Raises UsageError or TutorError."""
-    return LabRun(exchange.open_run(str(name))[0])
+    return ReportedRun(exchange.open_run(str(name))[0])
 
 
 def settings(experiment: str) -> Mapping[str, str]:

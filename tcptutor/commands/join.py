@@ -20,7 +20,7 @@ from tcptutor.course.page_references import without_links
 from tcptutor.room.asked import LETTERS
 from tcptutor.room.flows import OwnFlow
 from tcptutor.room.votes import VoterView
-from tcptutor.room.web.join_client import LectureClient, LectureEnded, LectureLost
+from tcptutor.room.web.join_client import LectureClient, LectureLost, VotesEnded
 
 _AGAIN_S = 2.0
 _LONGEST_LINE = 4096
@@ -101,7 +101,7 @@ class _Voting:
                         print_lines(["", *view_lines(event, width() or 80)])
                 case LectureLost():
                     remark("connection lost; trying again")
-                case LectureEnded():
+                case VotesEnded():
                     print_lines(["", str(event)])
                     return True
                 case _:

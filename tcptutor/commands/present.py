@@ -14,7 +14,7 @@ from tcptutor.commands.present_request import PresentRequest
 from tcptutor.course.outline import Course, OpenedCourse
 from tcptutor.room import launch, records
 from tcptutor.room.client import TerminalConnection
-from tcptutor.room.protocol import Ended, EndLecture, Role
+from tcptutor.room.protocol import EndLecture, LectureEnded, Role
 from tcptutor.ui.start import TEXTUAL_OPTIONS
 
 
@@ -122,6 +122,6 @@ async def _end() -> int:
     async with TerminalConnection("notes") as connection:
         connection.send(EndLecture())
         async for message in connection:
-            if isinstance(message, Ended):
+            if isinstance(message, LectureEnded):
                 print_lines([message.reason])
     return 0

@@ -20,7 +20,7 @@ from tcptutor.room.deck import default_lecture
 from tcptutor.room.lecture_file import read_lecture, write_lecture
 from tcptutor.room.records import OpenedLecture
 from tcptutor.room.slides import Lecture
-from tcptutor.room.talk import Place
+from tcptutor.room.talk import LecturePlace
 from tcptutor.room.web.addresses import is_private, parse_listen, parse_public_url
 
 
@@ -79,10 +79,10 @@ def _is_reachable(request: PresentRequest) -> bool:
     return bool(request.public_url or (request.listen and not is_private(parse_listen(request.listen).host)))
 
 
-def _lecture(request: PresentRequest) -> tuple[Lecture, Place]:
+def _lecture(request: PresentRequest) -> tuple[Lecture, LecturePlace]:
     course = OpenedCourse().course
     if request.lecture is None:
         return default_lecture(course, request.target or "")
     if request.target is not None:
         raise UsageError("--lecture has slides of its own: omit the module")
-    return read_lecture(request.lecture, course), Place()
+    return read_lecture(request.lecture, course), LecturePlace()

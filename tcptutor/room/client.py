@@ -24,12 +24,12 @@ from tcptutor.backends.events import add
 from tcptutor.base.errors import TutorError
 from tcptutor.room import launch, protocol, records
 from tcptutor.room.protocol import (
-    Ended,
     FromTerminal,
-    Hello,
+    LectureEnded,
     Role,
     RunBegins,
     RunEvent,
+    TerminalHello,
     ToTerminal,
 )
 from tcptutor.run import Run
@@ -49,7 +49,7 @@ class Interrupted(msgspec.Struct, frozen=True):
 
 
 class TerminalConnection:
-    """A terminal's connection. Iterating ends after `Ended`."""
+    """A terminal's connection. Iterating ends after `LectureEnded`."""
 
     def __init__(self, role: Role) -> None:
         self.role: Role = role
@@ -78,14 +78,14 @@ class TerminalConnection:
             self._writer.write(protocol.line(message))
 
     async def __aiter__(self) -> AsyncIterator[ToTerminal | Interrupted]:
-        """Yield messages up to `Ended`. Raises TutorError if a lost connection does not come back."""
+        """Yield messages up to `LectureEnded`. Raises TutorError if a lost connection does not come back."""
         while True:
             async for message in self._messages():
                 yield message
-                if isinstance(message, Ended):
+                if isinstance(message, LectureEnded):
                     return
             if await self._is_over():
-                yield Ended("the lecture has ended")
+                yield LectureEnded("the lecture has ended")
                 return
             yield Interrupted("the lecture process does not answer: connecting again")
             await self._reconnect()
@@ -106,7 +106,7 @@ class TerminalConnection:
             launch.socket_path(), limit=protocol.LONGEST_MESSAGE
         )
         self._folder = launch.running()
-        self._writer.write(protocol.line(Hello(self.role)))
+        self._writer.write(protocol.line(TerminalHello(self.role)))
 
     async def _reconnect(self) -> None:
         await self._close()

@@ -33,7 +33,7 @@ from tcptutor.room.slides import (
     Slide,
     VerdictShown,
 )
-from tcptutor.room.talk import Place
+from tcptutor.room.talk import LecturePlace
 
 _MINUTES: dict[type[AnyStep], float] = {
     Sentence: 0.5,
@@ -53,7 +53,7 @@ _BY_HAND_MINUTES = 3.0
 """Time to type a page's commands while the room watches."""
 
 
-def default_lecture(course: Course, target: str = "") -> tuple[Lecture, Place]:
+def default_lecture(course: Course, target: str = "") -> tuple[Lecture, LecturePlace]:
     """Return the lecture of MODULE or MODULE/PAGE (ids or numbers, or 1.9), and the place at which it begins.
 
     An empty target gives the lecture of the whole course. A page that default lectures leave out is in the lecture
@@ -64,15 +64,15 @@ def default_lecture(course: Course, target: str = "") -> tuple[Lecture, Place]:
     """
     if not target:
         slides = [slide for module in course.modules for slide in module_slides(course, module)]
-        return lecture_of(course, course.title, slides), Place()
+        return lecture_of(course, course.title, slides), LecturePlace()
     name, _, wanted = target.strip("/").partition("/" if "/" in target else ".")
     module = find_module(course, name)
     if not wanted:
-        return lecture_of(course, module.title, module_slides(course, module)), Place()
+        return lecture_of(course, module.title, module_slides(course, module)), LecturePlace()
     page = find_step(module, wanted)
     slides = list(module_slides(course, module, [page.id]))
     at = next(number for number, slide in enumerate(slides) if slide.page == page.id)
-    return lecture_of(course, module.title, slides), Place(slide=at)
+    return lecture_of(course, module.title, slides), LecturePlace(slide=at)
 
 
 def lecture_of(course: Course, title: str, slides: Iterable[Slide]) -> Lecture:

@@ -23,14 +23,14 @@ from tcptutor.base.errors import TutorError
 from tcptutor.room import launch, protocol, records
 from tcptutor.room.lecture_state import LectureRecord, Resumed, talk_of
 from tcptutor.room.protocol import (
-    Ended,
     EndLecture,
     FromTerminal,
-    Hello,
+    LectureEnded,
     RunBegins,
     RunEvent,
     Shows,
     Tells,
+    TerminalHello,
     ToTerminal,
     Welcome,
 )
@@ -82,7 +82,7 @@ class LectureProcess:
         finally:
             ended.cancel()
             self._close_socket()
-            self._broadcast(Ended(self._reason))
+            self._broadcast(LectureEnded(self._reason))
             working.cancel()
             await asyncio.gather(working, *(each.close() for each in self._terminals), return_exceptions=True)
             if self._control is not None:
@@ -122,15 +122,17 @@ class LectureProcess:
         terminal = ConnectedTerminal(reader, writer)
         try:
             hello = await terminal.receive()
-            if isinstance(hello, Hello):
+            if isinstance(hello, TerminalHello):
                 await self._serve_terminal(terminal, hello)
         finally:
             await terminal.close()
 
-    async def _serve_terminal(self, terminal: ConnectedTerminal, hello: Hello) -> None:
+    async def _serve_terminal(self, terminal: ConnectedTerminal, hello: TerminalHello) -> None:
         if hello.version != protocol.VERSION:
             terminal.send(
-                Ended("this terminal runs another version of tcptutor than the lecture: start it again")
+                LectureEnded(
+                    "this terminal runs another version of tcptutor than the lecture: start it again"
+                )
             )
             return
         terminal.role = hello.role

@@ -48,7 +48,7 @@ from tcptutor.room.protocol import (
 )
 from tcptutor.room.records import LectureLog, OpenedLecture
 from tcptutor.room.slides import FlowsShown
-from tcptutor.room.talk import Place, RunSource, Talk, TeacherView
+from tcptutor.room.talk import LecturePlace, RunSource, Talk, TeacherView
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 from tcptutor.wire.protocol import Event
@@ -83,8 +83,8 @@ class LectureControl:
         self._polls = LecturePolls(folder, opened, listener.lecture_changed)
         self._meter: FlowMeter | None = None
         """Rates of the room experiment that was run or shown last."""
-        self._metered: Place | None = None
-        self._with_prepared = dict[Place, bool]()
+        self._metered: LecturePlace | None = None
+        self._with_prepared = dict[LecturePlace, bool]()
         self._remarks = list[str]()
         self._tasks = set[asyncio.Task[None]]()
 
@@ -140,8 +140,8 @@ class LectureControl:
         self._append(Passed())
 
     @property
-    def _shown(self) -> Place | None:
-        """Place of the step whose run is on screen."""
+    def _shown(self) -> LecturePlace | None:
+        """LecturePlace of the step whose run is on screen."""
         return shown_run(self.lecture, self.state.place)
 
     @property
@@ -193,7 +193,7 @@ class LectureControl:
             self._runs.start(shown, experiment, asked.source)
             self._listener.lecture_changed()
 
-    async def _experiment(self, shown: Place, source: RunSource) -> Experiment:
+    async def _experiment(self, shown: LecturePlace, source: RunSource) -> Experiment:
         """Return the experiment to run: each live run has a seed of its own. Raises UsageError."""
         step = self.lecture.slides[shown.slide].steps[shown.step]
         number = run_of(self.state, shown).live_runs if source == "live" else 0
@@ -269,7 +269,7 @@ class LectureControl:
             self._meter.take(event)
             self._listener.lecture_changed()
 
-    def run_over(self, shown: Place, problem: str) -> None:
+    def run_over(self, shown: LecturePlace, problem: str) -> None:
         """Record the end of a run."""
         self._append(RunOver(shown, problem))
         if shown == self._metered:
@@ -300,7 +300,7 @@ class LectureControl:
         self._with_prepared[shown] = await self._runs.has_prepared(experiment)
         self._listener.lecture_changed()
 
-    async def _resume_flows(self, shown: Place) -> None:
+    async def _resume_flows(self, shown: LecturePlace) -> None:
         """Compute the rates of an earlier room experiment from its plan and run."""
         run = await self._runs.load(run_of(self.state, shown).id)
         meter = FlowMeter(msgspec.json.decode(self.state.plans[shown], type=FlowsPlan))
@@ -309,7 +309,7 @@ class LectureControl:
                 meter.take(event)
             self._show_flows(meter, shown)
 
-    def _show_flows(self, meter: FlowMeter, shown: Place) -> None:
+    def _show_flows(self, meter: FlowMeter, shown: LecturePlace) -> None:
         self._meter, self._metered = meter, shown
         self._polls.show_flows(meter)
 

@@ -20,7 +20,7 @@ from tcptutor.room.deck import step_of
 from tcptutor.room.flows import FlowsPlan, ask_algorithms, plan_flows
 from tcptutor.room.slide_runs import flows_run, slide_run
 from tcptutor.room.slides import Ask, FlowsShown, Lecture, RunShown
-from tcptutor.room.talk import MarkedValue, Place
+from tcptutor.room.talk import LecturePlace, MarkedValue
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 
@@ -42,7 +42,7 @@ class LecturePages:
     def _catalogue(self) -> Catalogue:
         return Catalogue(self._course.root or places.lessons())
 
-    def experiment(self, shown: Place) -> Experiment | None:
+    def experiment(self, shown: LecturePlace) -> Experiment | None:
         """Return the experiment of a step as prepared; None if it has none, or the course has it no longer."""
         slide = self._lecture.slides[shown.slide]
         match slide.steps[shown.step]:
@@ -63,7 +63,7 @@ class LecturePages:
         base = self._catalogue.build(flows.experiment)
         return plan_flows(base, flows.algorithms, picks, base.seed + number)
 
-    def ask(self, place: Place, run: Run | None) -> AskedQuestion:
+    def ask(self, place: LecturePlace, run: Run | None) -> AskedQuestion:
         """Return the question of a step for the room.
 
         Args:

@@ -16,7 +16,7 @@ from tcptutor.backends.lab import Lab
 from tcptutor.backends.replay import playback
 from tcptutor.base.errors import LabUnavailable, TutorError
 from tcptutor.room.prepared import PreparedRuns
-from tcptutor.room.talk import Place, RunSource
+from tcptutor.room.talk import LecturePlace, RunSource
 from tcptutor.run import Fidelity, Run, load, save
 from tcptutor.run.files import text_lines
 from tcptutor.runs.conduct import ConductedRun
@@ -34,7 +34,7 @@ _MOST_PLAYS = 4
 class Play(msgspec.Struct, kw_only=True):
     """A run as terminals get it: its header and its events so far."""
 
-    shown: Place
+    shown: LecturePlace
     source: RunSource
     id: str
     header: bytes
@@ -51,7 +51,7 @@ class RunListener(Protocol):
     def run_took(self, play: Play, event: Event, text: bytes) -> None:
         """Announce an event and its text."""
 
-    def run_over(self, shown: Place, problem: str) -> None:
+    def run_over(self, shown: LecturePlace, problem: str) -> None:
         """Announce the end of a run, which may have no first event; the problem is empty unless it failed."""
 
     def remark(self, text: str) -> None:
@@ -69,7 +69,7 @@ class LectureRuns:
         self._task: asyncio.Task[None] | None = None
         self._warming: asyncio.Task[None] | None = None
         self._plays: dict[str, Play] = {}
-        self.shown: Place | None = None
+        self.shown: LecturePlace | None = None
         """Slide of the run in progress."""
 
     def recover(self) -> None:
@@ -81,7 +81,7 @@ class LectureRuns:
         if self._task is None and (self._warming is None or self._warming.done()):
             self._warming = asyncio.create_task(self._warm(experiment))
 
-    def start(self, shown: Place, experiment: Experiment, source: RunSource) -> None:
+    def start(self, shown: LecturePlace, experiment: Experiment, source: RunSource) -> None:
         """Start the run of a step. The run in progress must have been stopped."""
         assert self._task is None
         self.shown = shown
@@ -103,7 +103,7 @@ class LectureRuns:
         if self._lab is not None:
             await self._lab.close()
 
-    async def play_of(self, shown: Place, id_: str, source: RunSource) -> Play | None:
+    async def play_of(self, shown: LecturePlace, id_: str, source: RunSource) -> Play | None:
         """Return an earlier run from memory or its file; None if it is lost."""
         if id_ in self._plays:
             return self._plays[id_]
@@ -137,7 +137,7 @@ class LectureRuns:
         self._lab = self._lab or self._make_lab()
         return self._lab
 
-    async def _run(self, shown: Place, experiment: Experiment, source: RunSource) -> None:
+    async def _run(self, shown: LecturePlace, experiment: Experiment, source: RunSource) -> None:
         problem = ""
         try:
             if source == "live":
@@ -150,7 +150,7 @@ class LectureRuns:
             self._task = self.shown = None
             self._listener.run_over(shown, problem)
 
-    async def _live(self, shown: Place, experiment: Experiment) -> None:
+    async def _live(self, shown: LecturePlace, experiment: Experiment) -> None:
         lab, play = self._open_lab(), None
         if self._warming is not None:
             await asyncio.wait([self._warming])
@@ -165,7 +165,7 @@ class LectureRuns:
         if conducted.unsaved:
             self._listener.remark(conducted.unsaved)
 
-    async def _prepared(self, shown: Place, experiment: Experiment) -> None:
+    async def _prepared(self, shown: LecturePlace, experiment: Experiment) -> None:
         run = await asyncio.to_thread(self._prepared_runs.find, experiment)
         if run is None:
             raise LabUnavailable("there is no prepared run: `tcptutor present --check` makes it")
@@ -185,7 +185,7 @@ class LectureRuns:
         if file is not None:
             save(run, file, private=True)
 
-    def _begin(self, shown: Place, source: RunSource, run: Run) -> Play:
+    def _begin(self, shown: LecturePlace, source: RunSource, run: Run) -> Play:
         play = Play(shown=shown, source=source, id=run.id, header=_header(run))
         self._keep(play)
         self._listener.run_began(play)
@@ -204,7 +204,7 @@ class LectureRuns:
             self._plays.pop(next(iter(self._plays)))
 
 
-def _play_of_file(file: Path, shown: Place, source: RunSource) -> Play:
+def _play_of_file(file: Path, shown: LecturePlace, source: RunSource) -> Play:
     run = load(file)
     events = [protocol.line(event)[:-1] for event in playback(run)]
     return Play(shown=shown, source=source, id=run.id, header=_header(run), events=events)

@@ -10,9 +10,9 @@ from typing import Annotated, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from tcptutor.room.protocol import Black, ClosePoll, Discuss, FromTerminal, Go, OpenPoll, Step
+from tcptutor.room.protocol import Black, ClosePoll, Discuss, FromTerminal, Go, OpenPoll, StepBy
 from tcptutor.room.slides import AnyStep, Ask, FlowsShown, Lecture, RunShown, Slide
-from tcptutor.room.talk import Place, RunSource, RunState, RunView, Talk, TeacherView
+from tcptutor.room.talk import LecturePlace, RunSource, RunState, RunView, Talk, TeacherView
 
 INTERRUPTED = "the lecture process ended during it"
 """Problem of a run that a killed lecture process left unfinished."""
@@ -21,7 +21,7 @@ INTERRUPTED = "the lecture process ended during it"
 class Moved(msgspec.Struct, frozen=True, tag=True):
     """A place was shown."""
 
-    place: Place
+    place: LecturePlace
 
 
 class Blacked(msgspec.Struct, frozen=True, tag=True):
@@ -33,7 +33,7 @@ class Blacked(msgspec.Struct, frozen=True, tag=True):
 class RunAsked(msgspec.Struct, frozen=True, tag=True):
     """A run was started; it has no id before the lab is ready."""
 
-    shown: Place
+    shown: LecturePlace
     """Slide, and the step that shows the run."""
     source: RunSource
 
@@ -41,7 +41,7 @@ class RunAsked(msgspec.Struct, frozen=True, tag=True):
 class RunBegan(msgspec.Struct, frozen=True, tag=True):
     """The first event of a run arrived."""
 
-    shown: Place
+    shown: LecturePlace
     id: str
     source: RunSource
     """Prepared also where a live run was asked for, but there is no lab."""
@@ -50,7 +50,7 @@ class RunBegan(msgspec.Struct, frozen=True, tag=True):
 class RunOver(msgspec.Struct, frozen=True, tag=True):
     """A run ended; a problem is the reason of a failed run."""
 
-    shown: Place
+    shown: LecturePlace
     problem: str = ""
 
 
@@ -63,7 +63,7 @@ class Polled(msgspec.Struct, frozen=True, tag=True):
 class FlowsPlanned(msgspec.Struct, frozen=True, tag=True):
     """The students' flows became an experiment."""
 
-    shown: Place
+    shown: LecturePlace
     plan: msgspec.Raw
     """A `room.flows.FlowsPlan`, encoded: a resumed lecture shows its slide before it reads plans."""
 
@@ -107,11 +107,11 @@ class ShownRun(msgspec.Struct, frozen=True, kw_only=True):
 class LectureState(msgspec.Struct, frozen=True, kw_only=True):
     """All that the records of a lecture say."""
 
-    place: Place = Place()
+    place: LecturePlace = LecturePlace()
     is_black: bool = False
-    runs: dict[Place, ShownRun] = {}
+    runs: dict[LecturePlace, ShownRun] = {}
     """Latest run by the place of the step that shows it."""
-    plans: dict[Place, msgspec.Raw] = {}
+    plans: dict[LecturePlace, msgspec.Raw] = {}
     """Latest plan of a room experiment by the place of its step."""
     slide_seconds: dict[int, float] = {}
     """Time on each slide, by slide."""
@@ -148,10 +148,10 @@ def fold(state: LectureState, record: LectureRecord) -> LectureState:
     return state
 
 
-def clamped(lecture: Lecture, place: Place) -> Place:
+def clamped(lecture: Lecture, place: LecturePlace) -> LecturePlace:
     """Return the place, or the nearest that the lecture has."""
     slide = min(max(place.slide, 0), len(lecture.slides) - 1)
-    return Place(slide, min(max(place.step, 0), last_step(lecture.slides[slide])))
+    return LecturePlace(slide, min(max(place.step, 0), last_step(lecture.slides[slide])))
 
 
 def last_step(slide: Slide) -> int:
@@ -159,12 +159,12 @@ def last_step(slide: Slide) -> int:
     return max(0, len(slide.steps) - 1)
 
 
-def shown_run(lecture: Lecture, place: Place) -> Place | None:
+def shown_run(lecture: Lecture, place: LecturePlace) -> LecturePlace | None:
     """Return the place of the step whose run is on screen at `place`; None before the first run of the slide."""
     return _latest(lecture, place, (RunShown, FlowsShown))
 
 
-def question_of(lecture: Lecture, place: Place) -> Place | None:
+def question_of(lecture: Lecture, place: LecturePlace) -> LecturePlace | None:
     """Return the place of the question on screen at `place`; None before the first of the slide."""
     return _latest(lecture, place, (Ask, FlowsShown))
 
@@ -172,14 +172,14 @@ def question_of(lecture: Lecture, place: Place) -> Place | None:
 def moved(state: LectureState, lecture: Lecture, message: FromTerminal) -> Happening | None:
     """Return the record that a command about the place leads to; None if it changes nothing.
 
-    On a black screen `Step` shows the slide again, so that nobody skips a step unseen.
+    On a black screen `StepBy` shows the slide again, so that nobody skips a step unseen.
     """
     match message:
         case Black(on=on) if on != state.is_black:
             return Blacked(on)
-        case Step() if state.is_black:
+        case StepBy() if state.is_black:
             return Blacked(False)
-        case Step(by=by):
+        case StepBy(by=by):
             place = _next(lecture, state.place, by)
         case Go(place=wanted):
             place = clamped(lecture, wanted)
@@ -188,7 +188,7 @@ def moved(state: LectureState, lecture: Lecture, message: FromTerminal) -> Happe
     return Moved(place) if place != state.place or state.is_black else None
 
 
-def run_of(state: LectureState, shown: Place | None) -> ShownRun:
+def run_of(state: LectureState, shown: LecturePlace | None) -> ShownRun:
     """Return the latest run of a step, which may be none."""
     return state.runs.get(shown, ShownRun()) if shown is not None else ShownRun()
 
@@ -216,10 +216,10 @@ def teacher_view(state: LectureState, lecture: Lecture, now: float) -> TeacherVi
     )
 
 
-def _latest(lecture: Lecture, place: Place, kinds: tuple[type[AnyStep], ...]) -> Place | None:
+def _latest(lecture: Lecture, place: LecturePlace, kinds: tuple[type[AnyStep], ...]) -> LecturePlace | None:
     steps = lecture.slides[place.slide].steps[: place.step + 1]
     found = [number for number, step in enumerate(steps) if isinstance(step, kinds)]
-    return Place(place.slide, found[-1]) if found else None
+    return LecturePlace(place.slide, found[-1]) if found else None
 
 
 def _at(state: LectureState, now: float) -> LectureState:
@@ -231,7 +231,7 @@ def _at(state: LectureState, now: float) -> LectureState:
     return replace(state, elapsed_s=now, slide_seconds=seconds)
 
 
-def _with_run(state: LectureState, shown: Place, run: ShownRun) -> LectureState:
+def _with_run(state: LectureState, shown: LecturePlace, run: ShownRun) -> LectureState:
     return replace(state, runs={**state.runs, shown: run})
 
 
@@ -241,11 +241,11 @@ def _interrupted(run: ShownRun) -> ShownRun:
     return replace(run, state="failed", problem=INTERRUPTED)
 
 
-def _next(lecture: Lecture, place: Place, by: int) -> Place:
+def _next(lecture: Lecture, place: LecturePlace, by: int) -> LecturePlace:
     step = place.step + by
     if 0 <= step <= last_step(lecture.slides[place.slide]):
-        return Place(place.slide, step)
+        return LecturePlace(place.slide, step)
     slide = place.slide + by
     if not 0 <= slide < len(lecture.slides):
         return place
-    return Place(slide, 0 if by > 0 else last_step(lecture.slides[slide]))
+    return LecturePlace(slide, 0 if by > 0 else last_step(lecture.slides[slide]))

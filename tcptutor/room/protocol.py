@@ -7,13 +7,13 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from tcptutor.room.slides import Lecture
-from tcptutor.room.talk import Place, RunSource, Talk, TeacherView
+from tcptutor.room.talk import LecturePlace, RunSource, Talk, TeacherView
 
 VERSION = 1
 Role = Literal["present", "notes", "watch"]
 
 
-class Hello(msgspec.Struct, frozen=True, tag=True):
+class TerminalHello(msgspec.Struct, frozen=True, tag=True):
     """First message of a terminal. A watcher's later messages are ignored."""
 
     role: Role
@@ -23,10 +23,10 @@ class Hello(msgspec.Struct, frozen=True, tag=True):
 class Go(msgspec.Struct, frozen=True, tag=True):
     """Show this place."""
 
-    place: Place
+    place: LecturePlace
 
 
-class Step(msgspec.Struct, frozen=True, tag=True):
+class StepBy(msgspec.Struct, frozen=True, tag=True):
     """Reveal the next step (1) or hide the last (-1), across slides."""
 
     by: Literal[1, -1] = 1
@@ -67,7 +67,7 @@ class EndLecture(msgspec.Struct, frozen=True, tag=True):
 
 
 FromTerminal: TypeAlias = (
-    Hello | Go | Step | Black | StartRun | StopRun | OpenPoll | ClosePoll | Discuss | EndLecture
+    TerminalHello | Go | StepBy | Black | StartRun | StopRun | OpenPoll | ClosePoll | Discuss | EndLecture
 )
 
 
@@ -107,13 +107,13 @@ class RunEvent(msgspec.Struct, frozen=True, tag=True):
     event: msgspec.Raw
 
 
-class Ended(msgspec.Struct, frozen=True, tag=True):
+class LectureEnded(msgspec.Struct, frozen=True, tag=True):
     """The lecture has ended."""
 
     reason: str = ""
 
 
-ToTerminal: TypeAlias = Welcome | Shows | Tells | RunBegins | RunEvent | Ended
+ToTerminal: TypeAlias = Welcome | Shows | Tells | RunBegins | RunEvent | LectureEnded
 
 _encoder = msgspec.json.Encoder()
 _from_terminal: msgspec.json.Decoder[FromTerminal] = msgspec.json.Decoder(FromTerminal)

@@ -15,7 +15,7 @@ from tcptutor.base import files, places
 from tcptutor.base.errors import TutorError, refused
 from tcptutor.room.lecture_state import LectureRecord, LectureState, clamped, fold
 from tcptutor.room.slides import Lecture
-from tcptutor.room.talk import Place
+from tcptutor.room.talk import LecturePlace
 
 OPENED, LOG = "lecture.json", "lecture.jsonl"
 _FORMAT = 1
@@ -35,7 +35,7 @@ class OpenedLecture(msgspec.Struct, frozen=True, kw_only=True):
     """What a lecture was opened with; written once, before its process starts."""
 
     lecture: Lecture
-    begin: Place = Place()
+    begin: LecturePlace = LecturePlace()
     started: str
     """ISO 8601 with time zone."""
     backend: str = "auto"

@@ -13,7 +13,7 @@ PollPhase = Literal["voting", "counted", "discussing", "voting again", "revealed
 Suggestion = Literal["explain", "discuss", "go on"]
 
 
-class Place(msgspec.Struct, frozen=True, order=True):
+class LecturePlace(msgspec.Struct, frozen=True, order=True):
     """A place in a lecture."""
 
     slide: int = 0
@@ -145,7 +145,7 @@ class AudienceView(msgspec.Struct, frozen=True, kw_only=True):
 class Talk(msgspec.Struct, frozen=True, kw_only=True):
     """All that is on screen now. Safe to show to the room."""
 
-    place: Place = Place()
+    place: LecturePlace = LecturePlace()
     is_black: bool = False
     run: RunView = RunView()
     poll: PollView | None = None

@@ -67,7 +67,8 @@ def _arguments(command: click.Command) -> list[str]:
 
 
 def _options(command: click.Command) -> list[str]:
-    context = click.Context(command)
+    # As at the prompt: the group's names for --help go down to its commands.
+    context = click.Context(command, parent=click.Context(main, **main.context_settings))
     records = [
         each.get_help_record(context)
         for each in command.get_params(context)

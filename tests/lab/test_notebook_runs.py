@@ -20,8 +20,8 @@ PAGE = places.assets() / "documentation" / "python.md"
 
 
 @pytest.fixture(scope="module")
-def recorded() -> lab.LabRun:
-    return lab.LabRun(load(RECORDED))
+def recorded() -> lab.ReportedRun:
+    return lab.ReportedRun(load(RECORDED))
 
 
 @pytest.mark.guest
@@ -37,7 +37,7 @@ def test_the_page_s_example_runs_in_the_lab() -> None:
     assert runs[0].predictions["mathis"] > runs[1].predictions["mathis"]
 
 
-def test_columns_have_numpy_s_types_and_the_run_s_values(recorded: lab.LabRun) -> None:
+def test_columns_have_numpy_s_types_and_the_run_s_values(recorded: lab.ReportedRun) -> None:
     columns = recorded.columns()
     assert {"flow", "t", "cwnd", "rtt"} <= set(columns)
     assert all(isinstance(column, np.ndarray) for column in columns.values())
@@ -46,24 +46,24 @@ def test_columns_have_numpy_s_types_and_the_run_s_values(recorded: lab.LabRun) -
     assert len(columns["t"]) == len(rows) > 100
 
 
-def test_a_frame_has_a_row_for_each_sample(recorded: lab.LabRun) -> None:
+def test_a_frame_has_a_row_for_each_sample(recorded: lab.ReportedRun) -> None:
     frame = recorded.frame("queue")
     assert list(frame.columns) == list(recorded.columns("queue"))
     assert len(frame) == len(recorded.record.queue)
 
 
-def test_a_plot_has_a_panel_for_each_quantity(recorded: lab.LabRun) -> None:
+def test_a_plot_has_a_panel_for_each_quantity(recorded: lab.ReportedRun) -> None:
     assert len(recorded.plot(["cwnd", "throughput"]).axes) >= 2
 
 
-def test_columns_come_without_numpy_too(recorded: lab.LabRun, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_columns_come_without_numpy_too(recorded: lab.ReportedRun, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lab.importlib.util, "find_spec", lambda _: None)
     assert list(recorded.columns()["cwnd"]) == [row.cwnd for row in recorded.record.samples]
     with pytest.raises(MissingTool, match="pip install pandas"):
         recorded.frame()
 
 
-def test_a_run_is_saved_and_loaded(recorded: lab.LabRun, tmp_path: Path) -> None:
+def test_a_run_is_saved_and_loaded(recorded: lab.ReportedRun, tmp_path: Path) -> None:
     file = recorded.save(tmp_path / "mine.tcprun")
     again = lab.load(file)
     assert again.throughput_bps == recorded.throughput_bps
@@ -76,7 +76,7 @@ async def test_a_notebook_s_event_loop_does_not_matter() -> None:
         lab.run("random-loss", backend="replay", loss="0.3 %")
 
 
-def test_wrong_names_are_refused(recorded: lab.LabRun) -> None:
+def test_wrong_names_are_refused(recorded: lab.ReportedRun) -> None:
     with pytest.raises(UsageError, match="random-loss"):
         lab.run("random-los")
     with pytest.raises(UsageError, match="samples"):

@@ -14,8 +14,8 @@ import pytest
 from tcptutor.base.errors import TutorError
 from tcptutor.room import host, launch, protocol, records
 from tcptutor.room.client import Interrupted
-from tcptutor.room.protocol import Ended, EndLecture, Go, RunBegins, StartRun, Step, StopRun
-from tcptutor.room.talk import Place
+from tcptutor.room.protocol import EndLecture, Go, LectureEnded, RunBegins, StartRun, StepBy, StopRun
+from tcptutor.room.talk import LecturePlace
 from tests import patience
 from tests.room.lectures import (
     RUN_PAGES,
@@ -56,22 +56,22 @@ def folder(_own_socket: None) -> Iterator[Path]:
 
 async def test_terminals_show_the_same_place_and_a_later_one_joins_it(here: Path) -> None:
     async with terminal() as first:
-        first.send(Step())
-        first.send(Step())
-        await first.until(lambda talk: talk.place == Place(1))
+        first.send(StepBy())
+        first.send(StepBy())
+        await first.until(lambda talk: talk.place == LecturePlace(1))
         async with terminal("notes") as second:
-            assert (await second.until(lambda talk: True)).place == Place(1)
-            second.send(Step(-1))
-            await first.until(lambda talk: talk.place == Place(0, 1))
+            assert (await second.until(lambda talk: True)).place == LecturePlace(1)
+            second.send(StepBy(-1))
+            await first.until(lambda talk: talk.place == LecturePlace(0, 1))
             assert (await first.until(lambda talk: talk.fronts == 1)).fronts == 1
 
 
 async def test_a_watcher_sees_neither_notes_nor_the_speakers_view_and_changes_nothing(here: Path) -> None:
     async with terminal() as front, terminal("watch") as watcher:
-        watcher.send(Step())
+        watcher.send(StepBy())
         watcher.send(EndLecture())
-        front.send(Go(Place(3, 1)))
-        await watcher.until(lambda talk: talk.place == Place(3, 1))
+        front.send(Go(LecturePlace(3, 1)))
+        await watcher.until(lambda talk: talk.place == LecturePlace(3, 1))
         await front.heard(lambda: front.view is not None)
         assert watcher.view is None
         assert "secret" not in protocol.line(watcher.received[0]).decode()
@@ -80,7 +80,7 @@ async def test_a_watcher_sees_neither_notes_nor_the_speakers_view_and_changes_no
 
 async def test_a_run_grows_on_every_terminal_and_comes_whole_to_a_later_one(here: Path) -> None:
     async with terminal() as front:
-        front.send(Go(Place(1, 1)))
+        front.send(Go(LecturePlace(1, 1)))
         await front.until(lambda talk: talk.run.has_prepared)
         front.send(StartRun("prepared"))
         await front.until(lambda talk: talk.run.state == "running")
@@ -97,7 +97,7 @@ async def test_a_run_grows_on_every_terminal_and_comes_whole_to_a_later_one(here
 
 async def test_a_run_that_is_played_twice_has_each_sample_once(here: Path) -> None:
     async with terminal() as front:
-        front.send(Go(Place(1, 1)))
+        front.send(Go(LecturePlace(1, 1)))
         front.send(StartRun("prepared"))
         talk = await front.until(lambda talk: talk.run.state == "ended", 60)
         first, before = front.followed.run, talk.run.id
@@ -111,24 +111,24 @@ async def test_a_run_that_is_played_twice_has_each_sample_once(here: Path) -> No
 
 async def test_a_slides_run_comes_back_with_its_slide(here: Path) -> None:
     async with terminal() as front:
-        front.send(Go(Place(1, 1)))
+        front.send(Go(LecturePlace(1, 1)))
         front.send(StartRun("prepared"))
         talk = await front.until(lambda talk: talk.run.state == "running")
         first = talk.run.id
         front.send(StopRun())
         await front.until(lambda talk: talk.run.state == "ended")
-        front.send(Go(Place(2, 1)))
-        await front.until(lambda talk: talk.place == Place(2, 1))
+        front.send(Go(LecturePlace(2, 1)))
+        await front.until(lambda talk: talk.place == LecturePlace(2, 1))
         assert front.talk is not None
         assert front.talk.run.state == "none"
-        front.send(Go(Place(1, 1)))
+        front.send(Go(LecturePlace(1, 1)))
         talk = await front.until(lambda talk: talk.run.id == first)
         assert front.followed.id == first
 
 
 async def test_a_killed_lecture_process_comes_back_at_the_same_place(folder: Path) -> None:
     async with terminal() as front:
-        front.send(Go(Place(1, 1)))
+        front.send(Go(LecturePlace(1, 1)))
         front.send(StartRun("prepared"))
         await front.until(lambda talk: talk.run.state == "running")
         began = len(front.received)
@@ -137,12 +137,12 @@ async def test_a_killed_lecture_process_comes_back_at_the_same_place(folder: Pat
         os.kill(process_of(folder), signal.SIGKILL)
         talk = await front.until(lambda talk: True)
         took = time.monotonic() - killed
-        assert talk.place == Place(1, 1)
+        assert talk.place == LecturePlace(1, 1)
         assert talk.run.state == "failed"
         assert any(isinstance(each, Interrupted) for each in front.received[began:])
         await front.heard(lambda: any(isinstance(each, RunBegins) for each in front.received[began:]))
-        front.send(Step())
-        await front.until(lambda talk: talk.place == Place(1, 2))
+        front.send(StepBy())
+        await front.until(lambda talk: talk.place == LecturePlace(1, 2))
         print(f"back after {took:.2f} s")
 
 
@@ -151,8 +151,8 @@ async def test_the_end_ends_every_terminal_and_the_process(folder: Path) -> None
     async with terminal() as front, terminal("watch") as watcher:
         await watcher.until(lambda talk: True)
         front.send(EndLecture())
-        await front.heard(lambda: any(isinstance(each, Ended) for each in front.received))
-        await watcher.heard(lambda: any(isinstance(each, Ended) for each in watcher.received))
+        await front.heard(lambda: any(isinstance(each, LectureEnded) for each in front.received))
+        await watcher.heard(lambda: any(isinstance(each, LectureEnded) for each in watcher.received))
     await asyncio.to_thread(wait_for_end, process)
     assert records.read_state(folder).is_over
     assert not launch.socket_path().exists()
@@ -166,19 +166,19 @@ async def test_what_is_no_message_ends_its_connection_alone(here: Path) -> None:
             writer.write_eof()
             assert await reader.read() == b""
             writer.close()
-        front.send(Step())
-        await front.until(lambda talk: talk.place == Place(0, 1))
+        front.send(StepBy())
+        await front.until(lambda talk: talk.place == LecturePlace(0, 1))
 
 
 async def test_a_terminal_that_reads_nothing_holds_nobody(here: Path) -> None:
     async with terminal() as front:
         _, writer = await asyncio.open_unix_connection(launch.socket_path())
-        writer.write(protocol.line(protocol.Hello("watch")))
+        writer.write(protocol.line(protocol.TerminalHello("watch")))
         for _ in range(300):
-            front.send(Step())
-            front.send(Step(-1))
-        front.send(Go(Place(3, 1)))
-        await front.until(lambda talk: talk.place == Place(3, 1))
+            front.send(StepBy())
+            front.send(StepBy(-1))
+        front.send(Go(LecturePlace(3, 1)))
+        await front.until(lambda talk: talk.place == LecturePlace(3, 1))
         writer.close()
 
 
@@ -186,7 +186,7 @@ async def test_the_speaker_hears_what_a_slide_lacks(here: Path) -> None:
     async with terminal() as front:
         front.send(StartRun("live"))
         await front.heard(lambda: "no run" in " ".join(front.view.remarks if front.view else ()))
-        front.send(Step())
+        front.send(StepBy())
         await front.heard(lambda: "no run" not in " ".join(front.view.remarks if front.view else ("no run",)))
 
 
@@ -222,8 +222,8 @@ async def test_a_socket_that_something_has_removed_comes_back(
             while not launch.socket_path().exists():  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
         async with terminal() as second:
-            second.send(Step())
-            await front.until(lambda talk: talk.place == Place(0, 1))
+            second.send(StepBy())
+            await front.until(lambda talk: talk.place == LecturePlace(0, 1))
 
 
 async def test_a_lecture_without_a_terminal_ends_its_process_and_can_be_resumed(
@@ -233,21 +233,21 @@ async def test_a_lecture_without_a_terminal_ends_its_process_and_can_be_resumed(
     monkeypatch.setattr(host, "_IDLE_S", 1.0)
     async with served_here(LECTURE) as folder:
         async with terminal() as front:
-            front.send(Go(Place(2, 1)))
-            await front.until(lambda talk: talk.place == Place(2, 1))
+            front.send(Go(LecturePlace(2, 1)))
+            await front.until(lambda talk: talk.place == LecturePlace(2, 1))
             await asyncio.sleep(1.5)
             assert launch.socket_path().exists()
         async with asyncio.timeout(30):
             while launch.socket_path().exists():  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
     state = records.read_state(folder)
-    assert (state.place, state.is_over) == (Place(2, 1), False)
+    assert (state.place, state.is_over) == (LecturePlace(2, 1), False)
 
 
 async def test_a_terminal_of_another_version_is_told_to_start_again(here: Path) -> None:
     reader, writer = await asyncio.open_unix_connection(launch.socket_path())
-    writer.write(protocol.line(protocol.Hello("present", version=protocol.VERSION + 1)))
+    writer.write(protocol.line(protocol.TerminalHello("present", version=protocol.VERSION + 1)))
     answer = protocol.to_terminal(await reader.readline())
-    assert isinstance(answer, Ended)
+    assert isinstance(answer, LectureEnded)
     assert "start it again" in answer.reason
     writer.close()

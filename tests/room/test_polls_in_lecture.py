@@ -16,9 +16,9 @@ import msgspec
 import pytest
 
 from tcptutor.room.lecture_polls import LecturePolls
-from tcptutor.room.protocol import ClosePoll, Discuss, Ended, EndLecture, Go, OpenPoll, StartRun
+from tcptutor.room.protocol import ClosePoll, Discuss, EndLecture, Go, LectureEnded, OpenPoll, StartRun
 from tcptutor.room.slides import Ask, FlowsShown, RunShown, Sentence, Slide
-from tcptutor.room.talk import Place
+from tcptutor.room.talk import LecturePlace
 from tests.room.lectures import (
     DrivenTerminal,
     opened,
@@ -101,7 +101,7 @@ async def students(front: DrivenTerminal, number: int) -> AsyncIterator[list[Stu
 
 async def test_the_room_votes_twice_and_then_sees_both_results(here: Path) -> None:
     async with terminal() as front, students(front, 3) as room:
-        front.send(Go(Place(1, 1)))
+        front.send(Go(LecturePlace(1, 1)))
         front.send(OpenPoll())
         talk = await front.until(lambda talk: talk.poll is not None)
         assert talk.audience.joined == 3
@@ -120,10 +120,10 @@ async def test_the_room_votes_twice_and_then_sees_both_results(here: Path) -> No
         talk = await front.until(lambda talk: talk.poll is not None and talk.poll.phase == "revealed")
         assert talk.poll is not None
         assert [tally.answered for tally in talk.poll.results] == [3, 1]
-        front.send(Go(Place(0, 0)))
-        assert (await front.until(lambda talk: talk.place == Place(0))).poll is None
+        front.send(Go(LecturePlace(0, 0)))
+        assert (await front.until(lambda talk: talk.place == LecturePlace(0))).poll is None
         front.send(EndLecture())
-        await front.heard(lambda: any(isinstance(each, Ended) for each in front.received))
+        await front.heard(lambda: any(isinstance(each, LectureEnded) for each in front.received))
     report = (here / "report.txt").read_text()
     assert "3 joined" in report
     assert len((here / "votes.csv").read_text().splitlines()) == 3
@@ -133,7 +133,7 @@ async def test_the_room_votes_twice_and_then_sees_both_results(here: Path) -> No
 async def test_a_killed_lecture_process_keeps_the_page_its_voters_and_their_votes() -> None:
     folder = start(LECTURE)
     async with terminal() as front, students(front, 2) as room:
-        front.send(Go(Place(1, 1)))
+        front.send(Go(LecturePlace(1, 1)))
         front.send(OpenPoll())
         await front.until(lambda talk: talk.poll is not None)
         assert await room[0].vote(0) == 200
@@ -162,7 +162,7 @@ async def test_a_command_that_does_not_fit_tells_the_speaker_and_changes_nothing
 
 async def test_each_student_of_a_room_experiment_hears_of_the_own_flow(here: Path) -> None:
     async with terminal() as front, students(front, 3) as room:
-        front.send(Go(Place(2, 1)))
+        front.send(Go(LecturePlace(2, 1)))
         front.send(OpenPoll())
         await front.until(lambda talk: talk.poll is not None)
         for number, each in enumerate(room):
@@ -181,7 +181,7 @@ async def test_each_student_of_a_room_experiment_hears_of_the_own_flow(here: Pat
 
 async def test_a_lecture_without_votes_says_so() -> None:
     async with served_here(msgspec.structs.replace(LECTURE, has_votes=False)), terminal() as front:
-        front.send(Go(Place(1, 1)))
+        front.send(Go(LecturePlace(1, 1)))
         front.send(OpenPoll())
         await front.heard(lambda: bool(front.view and front.view.remarks))
         assert front.talk is not None

@@ -12,7 +12,7 @@ from tcptutor.base.errors import TutorError
 from tcptutor.room import records
 from tcptutor.room.lecture_state import LectureRecord, Moved, clamped
 from tcptutor.room.records import LectureLog
-from tcptutor.room.talk import Place
+from tcptutor.room.talk import LecturePlace
 from tests.room.lectures import opened, slide
 
 OPENED = opened(*(slide(str(number)) for number in range(9)))
@@ -24,7 +24,7 @@ def folder(without_state: Path) -> Path:
 
 
 def at(number: int) -> LectureRecord:
-    return LectureRecord(at=float(number), happening=Moved(Place(number)))
+    return LectureRecord(at=float(number), happening=Moved(LecturePlace(number)))
 
 
 def test_what_is_written_is_read_again_and_closed_to_others(folder: Path) -> None:
@@ -38,8 +38,8 @@ def test_what_is_written_is_read_again_and_closed_to_others(folder: Path) -> Non
 
 
 def test_a_lecture_begins_at_the_chosen_place(folder: Path) -> None:
-    begun = records.OpenedLecture(lecture=OPENED.lecture, begin=Place(4, 7), started="")
-    assert LectureLog(folder, begun).state.place == Place(4, 1)
+    begun = records.OpenedLecture(lecture=OPENED.lecture, begin=LecturePlace(4, 7), started="")
+    assert LectureLog(folder, begun).state.place == LecturePlace(4, 1)
 
 
 def test_half_a_line_and_a_damaged_one_cost_themselves_alone(folder: Path) -> None:
@@ -50,9 +50,9 @@ def test_half_a_line_and_a_damaged_one_cost_themselves_alone(folder: Path) -> No
     first, second, third = file.read_bytes().splitlines(keepends=True)
     file.write_bytes(first + second[:20] + b"\n" + third + b'{"at":9,"happ')
     again = LectureLog(folder, OPENED)
-    assert (again.state.place, again.damaged) == (Place(3), 2)
+    assert (again.state.place, again.damaged) == (LecturePlace(3), 2)
     again.append(at(5))
-    assert LectureLog(folder, OPENED).state.place == Place(5)
+    assert LectureLog(folder, OPENED).state.place == LecturePlace(5)
 
 
 @pytest.mark.parametrize(
@@ -89,8 +89,8 @@ def test_a_full_disk_says_so_and_loses_nothing_once_there_is_space(
         log.append(at(2))
         log.append(at(3))
         assert "No space left" in log.problem
-        assert log.state.place == Place(3)
-    assert LectureLog(folder, OPENED).state.place == Place(1)
+        assert log.state.place == LecturePlace(3)
+    assert LectureLog(folder, OPENED).state.place == LecturePlace(1)
     log.append(at(4))
     assert log.problem == ""
     assert LectureLog(folder, OPENED).state == log.state

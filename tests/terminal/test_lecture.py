@@ -16,7 +16,7 @@ import pytest
 
 from tcptutor.room import launch, records
 from tcptutor.room.lecture_state import shown_run
-from tcptutor.room.protocol import Ended
+from tcptutor.room.protocol import LectureEnded
 from tcptutor.room.talk import Talk
 from tcptutor.run import load
 from tests import leftovers, patience
@@ -175,7 +175,9 @@ async def test_a_line_that_drops_three_times_costs_nothing(place: Path, mark: st
                     break
         room.key("e")
         room.key("y")
-        await room.watcher.heard(lambda: any(isinstance(each, Ended) for each in room.watcher.received))
+        await room.watcher.heard(
+            lambda: any(isinstance(each, LectureEnded) for each in room.watcher.received)
+        )
         state = records.read_state(here)
         assert len(state.runs) == len(PAGES)
         # The killed process lost the rest of its own run, and nothing of it that had arrived.

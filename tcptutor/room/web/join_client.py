@@ -28,7 +28,7 @@ class LectureLost(TutorError):
     """The lecture does not answer now; it may do so later."""
 
 
-class LectureEnded(TutorError):
+class VotesEnded(TutorError):
     """The lecture has ended."""
 
 
@@ -80,7 +80,7 @@ class LectureClient:
             _keep_token(self._key, self._token)
 
     def next_view(self) -> ViewAnswer | None:
-        """Wait for the next view; None if there is none for a while. Raises LectureLost and LectureEnded."""
+        """Wait for the next view; None if there is none for a while. Raises LectureLost and VotesEnded."""
         answer = self._request("GET", f"/view?after={quote(self._version)}", ViewAnswer)
         if answer is not None:
             self._version = answer.version
@@ -104,7 +104,7 @@ class LectureClient:
 
         Raises:
             LectureLost: No answer.
-            LectureEnded: The lecture has ended.
+            VotesEnded: The lecture has ended.
             UsageError: The request is refused.
         """
         make = http.client.HTTPSConnection if self._is_https else http.client.HTTPConnection
@@ -132,7 +132,7 @@ class LectureClient:
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             raise UsageError(f"{self.url} is not the page of a lecture of this version of tcptutor") from None
         if status == 410:
-            raise LectureEnded(line)
+            raise VotesEnded(line)
         if status in (429, 503):
             raise LectureLost(line)
         raise UsageError(line)

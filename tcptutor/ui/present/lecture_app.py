@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 
 from tcptutor.base.errors import TutorError
 from tcptutor.journal.saved import Settings
-from tcptutor.room.protocol import Ended, FromTerminal
+from tcptutor.room.protocol import FromTerminal, LectureEnded
 from tcptutor.ui.frame import Frame
 
 
@@ -21,7 +21,7 @@ class LectureMessages(Protocol):
         """Send a command."""
 
     def __aiter__(self) -> AsyncIterator[Any]:
-        """Yield messages up to `Ended`."""
+        """Yield messages up to `LectureEnded`."""
 
 
 LectureConnection = AbstractAsyncContextManager[LectureMessages]
@@ -65,7 +65,7 @@ class LectureApp(Frame, inherit_bindings=False):
                 self._messages = messages
                 async for message in messages:
                     self.take_message(message)
-                    if isinstance(message, Ended):
+                    if isinstance(message, LectureEnded):
                         self.exit(message=message.reason or None)
         except TutorError as error:
             self.exit(return_code=1, message=f"tcptutor: {error}")

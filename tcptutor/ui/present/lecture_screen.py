@@ -16,11 +16,11 @@ from tcptutor.room.protocol import (
     Go,
     OpenPoll,
     StartRun,
-    Step,
+    StepBy,
     StopRun,
 )
 from tcptutor.room.slides import Lecture
-from tcptutor.room.talk import Place, RunSource, Talk
+from tcptutor.room.talk import LecturePlace, RunSource, Talk
 from tcptutor.ui import themes
 from tcptutor.ui.bindings import priority
 from tcptutor.ui.present.slide_list import SlideList
@@ -57,7 +57,7 @@ class LectureScreen(TutorScreen):
         self.talk = Talk()
 
     def action_step(self, by: int) -> None:
-        self.send(Step(1 if by > 0 else -1))
+        self.send(StepBy(1 if by > 0 else -1))
 
     def action_black(self) -> None:
         self.send(Black(not self.talk.is_black))
@@ -81,7 +81,7 @@ class LectureScreen(TutorScreen):
     def action_list(self) -> None:
         def go(number: int | None) -> None:
             if number is not None:
-                self.send(Go(Place(number)))
+                self.send(Go(LecturePlace(number)))
 
         if self.lecture is not None:
             headlines = [slide.headline for slide in self.lecture.slides]

@@ -21,7 +21,7 @@ from tcptutor.room.slides import (
     Slide,
     VerdictShown,
 )
-from tcptutor.room.talk import Place, PollView, RunView, TeacherView
+from tcptutor.room.talk import LecturePlace, PollView, RunView, TeacherView
 
 _MOST_CHARACTERS = 60
 """Characters of a text that comes next."""
@@ -58,13 +58,13 @@ def planned_seconds(lecture: Lecture) -> float:
     return 60 * (lecture.planned_minutes or sum(slide.minutes for slide in lecture.slides))
 
 
-def step_at(lecture: Lecture, place: Place) -> AnyStep | None:
+def step_at(lecture: Lecture, place: LecturePlace) -> AnyStep | None:
     """Return the step that was revealed last; None on a slide without steps."""
     steps = lecture.slides[place.slide].steps
     return steps[min(place.step, len(steps) - 1)] if steps else None
 
 
-def next_step(lecture: Lecture, place: Place) -> str:
+def next_step(lecture: Lecture, place: LecturePlace) -> str:
     """Return what the next key reveals."""
     steps = lecture.slides[place.slide].steps
     if place.step + 1 < len(steps):
@@ -72,13 +72,13 @@ def next_step(lecture: Lecture, place: Place) -> str:
     return "next slide" if place.slide + 1 < len(lecture.slides) else "the lecture's last step"
 
 
-def next_headline(lecture: Lecture, place: Place) -> str:
+def next_headline(lecture: Lecture, place: LecturePlace) -> str:
     """Return the headline of the next slide; empty on the last."""
     following = lecture.slides[place.slide + 1 : place.slide + 2]
     return following[0].headline if following else ""
 
 
-def notes_at(lecture: Lecture, place: Place) -> str:
+def notes_at(lecture: Lecture, place: LecturePlace) -> str:
     """Return the notes in Markdown: of the step, then of its slide."""
     slide, step = lecture.slides[place.slide], step_at(lecture, place)
     parts = [step.notes if step is not None else "", slide.notes]

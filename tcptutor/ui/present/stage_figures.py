@@ -27,7 +27,7 @@ _LARGE_FROM = 24
 """Lines below the headline from which key figures are five cells high."""
 
 
-class Bar(NamedTuple):
+class PredictionBar(NamedTuple):
     """A value next to others of its kind."""
 
     label: str
@@ -64,7 +64,7 @@ def draw_run(canvas: StageCanvas, run: StageRun, view: RunView) -> None:
         canvas.write(0, top + 1, f"{run.live.phase or 'the lab is starting'} …", MUTED, 3)
 
 
-def draw_verdict(canvas: StageCanvas, run: StageRun, view: RunView, room: Bar | None) -> None:
+def draw_verdict(canvas: StageCanvas, run: StageRun, view: RunView, room: PredictionBar | None) -> None:
     """Draw what limited a run in large lines, and the measurement next to models and the room's prediction."""
     report, tall = run.live.report, canvas.text_height(1)
     _draw_badge(canvas, 0, run, view)
@@ -91,19 +91,19 @@ def _first_line(run: StageRun) -> str:
     return f"{rate}, {flows} flows" if flows > 1 else rate
 
 
-def _bars(run: StageRun, room: Bar | None) -> Iterator[Bar]:
+def _bars(run: StageRun, room: PredictionBar | None) -> Iterator[PredictionBar]:
     report = run.live.report
     assert report is not None
     from tcptutor.ui.widgets.panel.ruler import order_models  # noqa: PLC0415  # imports the analysis
 
-    yield Bar("measured", report.throughput_bps, DATA)
+    yield PredictionBar("measured", report.throughput_bps, DATA)
     for each in order_models(report.comparisons, run.live.formula)[:_MOST_MODELS]:
-        yield Bar(each.prediction.label, each.prediction.throughput_bps, MODEL)
+        yield PredictionBar(each.prediction.label, each.prediction.throughput_bps, MODEL)
     if room is not None:
         yield room
 
 
-def _draw_bars(canvas: StageCanvas, row: int, bars: Sequence[Bar]) -> None:
+def _draw_bars(canvas: StageCanvas, row: int, bars: Sequence[PredictionBar]) -> None:
     """Draw bars from zero on one scale, each with its value, as thick as they fit."""
     rows = canvas.height - row
     # A bar is at least as high as its text.

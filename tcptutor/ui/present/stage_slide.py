@@ -40,7 +40,7 @@ from tcptutor.room.talk import PollView, RunView, Talk
 from tcptutor.ui.present import stage_curve, stage_figures, stage_text
 from tcptutor.ui.present.page_figures import FittedFigure, fit
 from tcptutor.ui.present.stage_canvas import StageCanvas
-from tcptutor.ui.present.stage_figures import ROOM, Bar
+from tcptutor.ui.present.stage_figures import ROOM, PredictionBar
 from tcptutor.ui.present.stage_flows import draw_flows
 from tcptutor.ui.present.stage_question import draw_answer, draw_question
 from tcptutor.ui.present.stage_run import StageRun
@@ -293,9 +293,9 @@ def _why_popular_is_wrong(poll: PollView) -> str:
     return f"Not “{popular}”: {poll.why_popular_wrong}"
 
 
-def _room_prediction(poll: PollView | None) -> Bar | None:
+def _room_prediction(poll: PollView | None) -> PredictionBar | None:
     """Return the median of the room's predictions of throughput; None without any."""
     values = poll.results[-1].values if poll is not None and poll.results and poll.unit == "rate" else ()
     if not values or (poll is not None and poll.results[-1].right_value is not None):
         return None
-    return Bar(f"the room ({len(values)})", median(values), ROOM)
+    return PredictionBar(f"the room ({len(values)})", median(values), ROOM)

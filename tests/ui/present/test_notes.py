@@ -21,12 +21,12 @@ from tcptutor.room.protocol import (
     OpenPoll,
     Shows,
     StartRun,
-    Step,
+    StepBy,
     Tells,
     Welcome,
 )
 from tcptutor.room.slides import Ask, Lecture, RunShown, Sentence, Slide
-from tcptutor.room.talk import AudienceView, Place, PollView, RunView, Talk, TeacherView
+from tcptutor.room.talk import AudienceView, LecturePlace, PollView, RunView, Talk, TeacherView
 from tcptutor.ui.present import speaker_model
 from tcptutor.ui.present.notes import NotesApp
 
@@ -91,9 +91,9 @@ async def test_notes_follow_the_stage() -> None:
     async with notes_app(played).run_test(size=(120, 36)) as pilot:
         await shown(pilot, "1.1 of 2", "Tell them about the colleague.", "next a question to the room")
         await shown(pilot, "then The bandwidth-delay product", "Paragraph 0")
-        played.say(Shows(Talk(place=Place(0, 1), fronts=1)))
+        played.say(Shows(Talk(place=LecturePlace(0, 1), fronts=1)))
         await shown(pilot, "The answer is 230 kbit/s.", "next the run")
-        played.say(Shows(Talk(place=Place(1, 0), fronts=1)))
+        played.say(Shows(Talk(place=LecturePlace(1, 0), fronts=1)))
         await shown(pilot, "2 of 2 The bandwidth-delay product", "No notes for this step")
         assert "then" not in text(pilot.app)
 
@@ -105,7 +105,7 @@ async def test_long_notes_scroll_without_moving_the_stage() -> None:
         await pilot.press(*["down"] * 10)
         await until_text(pilot, "Paragraph 14")
         assert played.sent == []
-        played.say(Shows(Talk(place=Place(0, 1), fronts=1)))
+        played.say(Shows(Talk(place=LecturePlace(0, 1), fronts=1)))
         await until_text(pilot, "The answer is 230 kbit/s.")  # from the top again
 
 
@@ -131,7 +131,7 @@ def test_without_a_plan_nothing_is_compared() -> None:
 async def test_the_speaker_alone_sees_the_share_of_right_answers(keys: list[str]) -> None:
     poll = PollView(activity="which", text="Which?", choices=("a", "b"), phase="counted", answered=87)
     talk = Talk(
-        place=Place(0, 1), fronts=1, poll=poll, audience=AudienceView(address="http://x/K", joined=151)
+        place=LecturePlace(0, 1), fronts=1, poll=poll, audience=AudienceView(address="http://x/K", joined=151)
     )
     view = TeacherView(right_share=0.4201, suggestion="discuss", answer="B  230 kbit/s")
     async with notes_app(Played(Shows(talk), Tells(view))).run_test(size=(120, 36)) as pilot:
@@ -143,7 +143,7 @@ async def test_the_speaker_alone_sees_the_share_of_right_answers(keys: list[str]
 async def test_problems_are_shown() -> None:
     run = RunView(state="failed", problem="no lab here", has_prepared=True)
     played = Played(
-        Shows(Talk(place=Place(0, 2), run=run)), Tells(TeacherView(remarks=("the disk is full",)))
+        Shows(Talk(place=LecturePlace(0, 2), run=run)), Tells(TeacherView(remarks=("the disk is full",)))
     )
     async with notes_app(played).run_test(size=(120, 36)) as pilot:
         await shown(pilot, "no lab here: R plays", "the disk is full", "no terminal shows")
@@ -159,7 +159,7 @@ async def test_notes_drive_the_lecture() -> None:
         await until_text(pilot, "1.1 of 2")
         await pilot.press("right", "pagedown", "left", "b", "r", "R", "v", "d", "s")
         assert played.sent == [
-            *(Step(1), Step(1), Step(-1), Black(True), StartRun("live"), StartRun("prepared")),
+            *(StepBy(1), StepBy(1), StepBy(-1), Black(True), StartRun("live"), StartRun("prepared")),
             *(OpenPoll(), Discuss(), ClosePoll(reveal=True)),
         ]
         await pilot.press("e", "escape", "e", "y")

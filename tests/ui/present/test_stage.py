@@ -16,7 +16,7 @@ from tcptutor.journal.saved import Settings
 from tcptutor.room.client import Interrupted
 from tcptutor.room.deck import default_lecture
 from tcptutor.room.flows import FLOWS
-from tcptutor.room.protocol import Black, ClosePoll, Discuss, EndLecture, Go, OpenPoll, StartRun, Step
+from tcptutor.room.protocol import Black, ClosePoll, Discuss, EndLecture, Go, OpenPoll, StartRun, StepBy
 from tcptutor.room.slides import (
     Answer,
     Ask,
@@ -29,7 +29,7 @@ from tcptutor.room.slides import (
     Slide,
     VerdictShown,
 )
-from tcptutor.room.talk import AudienceView, Place, PollView, RunView, Tally
+from tcptutor.room.talk import AudienceView, LecturePlace, PollView, RunView, Tally
 from tcptutor.ui import themes
 from tcptutor.ui.present import large_text
 from tcptutor.ui.present.stage_app import PresentApp
@@ -90,7 +90,7 @@ async def test_every_step_fits_the_screen(course: Course, lossy: Any, size: tupl
     async with stage(course, connection, size) as pilot:
         connection.play(lossy)
         for step in range(len(TALK.steps)):
-            connection.show(place=Place(0, step))
+            connection.show(place=LecturePlace(0, step))
             await until(pilot, lambda step=step: pilot.app._stage.talk.place.step == step)
             await pilot.pause()
             for view in pilot.app.screen.query(StageView):
@@ -101,7 +101,7 @@ async def test_every_step_fits_the_screen(course: Course, lossy: Any, size: tupl
 async def test_key_figures_of_a_run_are_at_least_three_cells_high(course: Course, lossy: Any) -> None:
     connection = StandIn(TALK)
     async with stage(course, connection) as pilot:
-        connection.show(place=Place(0, 1))
+        connection.show(place=LecturePlace(0, 1))
         connection.play(lossy, until=5)
         await until_text(pilot, "throughput now")
         assert "LIVE" in text(pilot.app)
@@ -120,7 +120,7 @@ async def test_the_verdict_compares_measurement_models_and_room(course: Course, 
         connection.play(lossy)
         votes = Tally(values=(8e6, 10e6, 50e6), answered=3)
         poll = PollView(activity="predict", text="", unit="rate", phase="revealed", results=(votes,))
-        connection.show(place=Place(0, 2), poll=poll)
+        connection.show(place=LecturePlace(0, 2), poll=poll)
         await until_text(pilot, "the room (3)")
         assert "measured" in text(pilot.app)
         assert shows_large(pilot, "limited by random loss")
@@ -130,7 +130,7 @@ async def test_a_failed_run_leads_to_the_prepared_one(course: Course) -> None:
     connection = StandIn(TALK)
     async with stage(course, connection) as pilot:
         failed = RunView(state="failed", problem="the lab ended", has_prepared=True)
-        connection.show(place=Place(0, 1), run=failed)
+        connection.show(place=LecturePlace(0, 1), run=failed)
         await until_text(pilot, "the lab ended: R shows the prepared run")
         await pilot.press("R")
         assert connection.sent == [StartRun("prepared")]
@@ -139,7 +139,7 @@ async def test_a_failed_run_leads_to_the_prepared_one(course: Course) -> None:
 async def test_the_settings_are_shown_before_the_run(course: Course) -> None:
     connection = StandIn(TALK)
     async with stage(course, connection) as pilot:
-        connection.show(place=Place(0, 1))
+        connection.show(place=LecturePlace(0, 1))
         await until_text(pilot, "random loss")
         assert shows_large(pilot, "100 Mbit/s") or shows_large(pilot, "100", 5)
 
@@ -147,13 +147,13 @@ async def test_the_settings_are_shown_before_the_run(course: Course) -> None:
 async def test_an_earlier_run_is_still_there_after_another_slide(course: Course, lossy: Any) -> None:
     connection = StandIn(TALK, Slide(headline="Next"))
     async with stage(course, connection) as pilot:
-        connection.show(place=Place(0, 1))
+        connection.show(place=LecturePlace(0, 1))
         connection.play(lossy)
         await until_text(pilot, "mean RTT")
         ended = connection.talk.run
-        connection.show(place=Place(1), run=RunView())
+        connection.show(place=LecturePlace(1), run=RunView())
         await until(pilot, lambda: shows_large(pilot, "Next", 5))
-        connection.show(place=Place(0, 1), run=ended)
+        connection.show(place=LecturePlace(0, 1), run=ended)
         await until_text(pilot, "mean RTT")
 
 
@@ -182,7 +182,7 @@ async def test_texts_come_one_by_one(course: Course) -> None:
     async with stage(course, connection) as pilot:
         await until(pilot, lambda: shows_large(pilot, "first point"))
         assert not shows_large(pilot, "second point")
-        connection.show(place=Place(0, 1))
+        connection.show(place=LecturePlace(0, 1))
         await until(pilot, lambda: shows_large(pilot, "second point"))
         assert shows_large(pilot, "first point")
         await pilot.press("minus")
@@ -193,7 +193,7 @@ async def test_a_vote_shows_only_how_many_have_answered(course: Course) -> None:
     connection = StandIn(TALK)
     poll = PollView(activity="limit", text="What limits it?", choices=("The link", "The loss"), answered=7)
     async with stage(course, connection) as pilot:
-        connection.show(place=Place(0, 3), poll=poll, audience=AudienceView(joined=9))
+        connection.show(place=LecturePlace(0, 3), poll=poll, audience=AudienceView(joined=9))
         await until_text(pilot, "of 9 answered")
         results = (Tally(counts=(3, 4), answered=7, right=4),) * 2
         connection.show(
@@ -220,7 +220,7 @@ async def test_the_answer_follows_the_vote(course: Course) -> None:
         why_popular_wrong="It was idle.",
     )
     async with stage(course, connection) as pilot:
-        connection.show(place=Place(0, 4), poll=poll)
+        connection.show(place=LecturePlace(0, 4), poll=poll)
         await until(pilot, lambda: shows_large(pilot, "It was idle."))
         assert shows_large(pilot, "Random loss")
 
@@ -230,7 +230,7 @@ async def test_keys_and_presenter_remotes(course: Course) -> None:
     async with stage(course, connection) as pilot:
         for key in ("pagedown", "right", "space", "enter", "n", "pageup", "left", "p"):
             await pilot.press(key)
-        assert connection.sent == [*[Step(1)] * 5, *[Step(-1)] * 3]
+        assert connection.sent == [*[StepBy(1)] * 5, *[StepBy(-1)] * 3]
         connection.sent.clear()
         for key in ("b", "full_stop", "r", "v", "d", "s"):
             await pilot.press(key)
@@ -241,7 +241,7 @@ async def test_keys_and_presenter_remotes(course: Course) -> None:
         await pilot.press("g", "2", "enter")
         await pilot.press("e")
         await until_text(pilot, "End the lecture?")
-        assert connection.sent == [Go(Place(1))]
+        assert connection.sent == [Go(LecturePlace(1))]
         await pilot.press("y")
         await until(pilot, lambda: connection.sent[-1] == EndLecture())
 
@@ -262,7 +262,7 @@ async def test_the_rooms_predictions_are_shown_next_to_the_run_on_a_key(course: 
         activity="predict", text="", unit="rate", phase="revealed", results=(votes,), measured=9e6
     )
     async with stage(course, connection) as pilot:
-        connection.show(place=Place(0, 2))
+        connection.show(place=LecturePlace(0, 2))
         await pilot.press("h")
         assert "answers" not in text(pilot.app)
         connection.show(poll=poll)
@@ -322,7 +322,7 @@ def test_a_run_on_the_stage(snap_compare: Any, course: Course, lossy: Any, theme
 
     async def ready(pilot: Pilot[Any]) -> None:
         app.theme = themes.LOOKS[theme].theme.name
-        connection.show(place=Place(0, 1))
+        connection.show(place=LecturePlace(0, 1))
         connection.play(lossy)
         await until_text(pilot, "mean RTT")
         await pilot.pause()
@@ -337,7 +337,7 @@ async def test_curve_of_a_sweep_is_measured_from_recordings() -> None:
     step = next(number for number, each in enumerate(slide.steps) if isinstance(each, CurveShown))
     connection = StandIn(slide)
     async with stage(course, connection) as pilot:
-        connection.show(place=Place(0, step))
+        connection.show(place=LecturePlace(0, step))
         await until_text(pilot, "PREPARED")
         assert "knee of the runs at 10" in text(pilot.app)
         assert shows_large(pilot, "16")
@@ -356,7 +356,7 @@ async def test_a_figure_plays_when_it_is_revealed_and_rests(monkeypatch: pytest.
     connection = StandIn(slide)
     seen = set()
     async with stage(course, connection) as pilot:
-        connection.show(place=Place(0, 1))
+        connection.show(place=LecturePlace(0, 1))
 
         def rests() -> bool:
             seen.update(re.findall(r"wagon at (\d+)", text(pilot.app)))
@@ -371,5 +371,5 @@ async def test_a_lecture_opens_with_its_title_in_the_largest_letters(course: Cou
     async with stage(course, connection) as pilot:
         await until(pilot, lambda: shows_large(pilot, "TCP", 5))
         assert "A course" in text(pilot.app)
-        connection.show(place=Place(0, 1))
+        connection.show(place=LecturePlace(0, 1))
         await until(pilot, lambda: shows_large(pilot, "TCP") and shows_large(pilot, "one"))
