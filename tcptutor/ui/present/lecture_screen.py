@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from textual.binding import BindingType
 
+from tcptutor.room.lecture_state import clamped, shown_run
 from tcptutor.room.protocol import (
     Black,
     ClosePoll,
@@ -63,6 +64,12 @@ class LectureScreen(TutorScreen):
         self.send(Black(not self.talk.is_black))
 
     def action_run(self, source: RunSource) -> None:
+        """Run the experiment on screen, or that of the next step, which is revealed first."""
+        place = self.talk.place
+        if self.lecture is not None and shown_run(self.lecture, place) is None:
+            after = LecturePlace(place.slide, place.step + 1)
+            if shown_run(self.lecture, clamped(self.lecture, after)) is not None:
+                self.send(Go(after))
         self.send(StartRun(source))
 
     def action_stop_run(self) -> None:

@@ -235,7 +235,8 @@ async def test_keys_and_presenter_remotes(course: Course) -> None:
         for key in ("b", "full_stop", "r", "v", "d", "s"):
             await pilot.press(key)
         assert connection.sent == [
-            Black(True), Black(True), StartRun("live"), OpenPoll(), Discuss(), ClosePoll(reveal=True),
+            Black(True), Black(True), Go(LecturePlace(0, 1)), StartRun("live"), OpenPoll(), Discuss(),
+            ClosePoll(reveal=True),
         ]  # fmt: skip
         connection.sent.clear()
         await pilot.press("g", "2", "enter")
@@ -373,3 +374,13 @@ async def test_a_lecture_opens_with_its_title_in_the_largest_letters(course: Cou
         assert "A course" in text(pilot.app)
         connection.show(place=LecturePlace(0, 1))
         await until(pilot, lambda: shows_large(pilot, "TCP") and shows_large(pilot, "one"))
+
+
+async def test_r_goes_to_a_run_only_if_it_comes_next(course: Course) -> None:
+    connection = StandIn(replace(TALK, steps=(Sentence(text="A story."), *TALK.steps)))
+    async with stage(course, connection) as pilot:
+        await pilot.press("r")
+        connection.show(place=LecturePlace(0, 1))
+        await pilot.pause()
+        await pilot.press("r")
+        assert connection.sent == [StartRun("live"), Go(LecturePlace(0, 2)), StartRun("live")]
