@@ -24,6 +24,8 @@ from tcptutor.room.web.join_client import LectureClient, LectureLost, VotesEnded
 
 _AGAIN_S = 2.0
 _LONGEST_LINE = 4096
+_NUMBERS = tuple(str(number) for number in range(1, len(LETTERS) + 1))
+"""Names of choices for those who count."""
 _VOTES = ("First vote, on your own", "Second vote, after the discussion")
 _Event = VoterView | TutorError
 
@@ -126,10 +128,11 @@ class _Voting:
             return remark("no vote is open: wait for the next question")
         answer: int | str = text
         if view.choices:
-            letters = LETTERS[: len(view.choices)]
-            if len(text) != 1 or text.upper() not in letters:
-                return remark(f"type a letter from A to {letters[-1]}")
-            answer = letters.index(text.upper())
+            count = len(view.choices)
+            names = {name: at % count for at, name in enumerate((*LETTERS[:count], *_NUMBERS[:count]))}
+            if text.upper() not in names:
+                return remark(f"type a letter from A to {LETTERS[count - 1]}")
+            answer = names[text.upper()]
         try:
             print_lines([self._client.vote(view.poll, answer).message])
         except (UsageError, LectureLost) as error:
@@ -162,8 +165,9 @@ def view_lines(view: VoterView, columns: int) -> Iterator[str]:
     yield from _numbers(view)
     if view.flow is not None:
         yield _own_flow(view.flow)
-    if view.why_popular_wrong:
-        yield from wrapped(without_links(view.why_popular_wrong), columns)
+    for reason in filter(None, (view.why_right, view.why_popular_wrong)):
+        for line in without_links(reason).splitlines():
+            yield from wrapped(line, columns)
     if view.state == "voting":
         yield from _how_to_answer(view)
 

@@ -107,18 +107,25 @@ class AskedRound(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         number = self.numeric or self.prediction
         return units.write(answer.value, number.unit) if number and answer.value is not None else answer.given
 
+    @property
+    def why_right(self) -> str:
+        """Reason for the right answer; empty for predictions, and if there are several."""
+        if self.numeric is not None:
+            return self.numeric.mark(self.numeric.answer).feedback
+        reason = self.feedback[self.right[0]] if self.feedback and len(self.right) == 1 else ""
+        return f"“{self.choices[self.right[0]]}”: {reason}" if reason else ""
+
     def why_popular_is_wrong(self, answers: Sequence[CountedAnswer]) -> str:
-        """Return the feedback on the most popular wrong answer; empty if none is wrong."""
+        """Return the most popular wrong answer with its feedback; empty if none is wrong."""
         wrong = Counter(_alike(answer) for answer in answers if answer.right is False)
         if not wrong:
             return ""
         popular = min(wrong, key=lambda each: (-wrong[each], each))
-        if self.feedback:
-            return self.feedback[int(popular)]
-        first = next(
-            answer.given for answer in answers if answer.right is False and _alike(answer) == popular
-        )
-        return self.numeric.mark(str(first)).feedback if self.numeric else ""
+        first = next(answer for answer in answers if answer.right is False and _alike(answer) == popular)
+        reason = self.feedback[int(popular)] if self.feedback else ""
+        if self.numeric is not None:
+            reason = self.numeric.mark(str(first.given)).feedback
+        return f"Not “{self.words(first)}”: {reason}" if reason else ""
 
 
 class AskedQuestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

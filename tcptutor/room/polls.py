@@ -132,6 +132,7 @@ class Poll(msgspec.Struct, kw_only=True):
             results=tuple(map(self.tally, range(len(self.answers)))),
             right=next(iter(round_.right), None),
             why_popular_wrong=self._why_popular_wrong(),
+            why_right=round_.why_right,
             gain=self.gain,
             models=self.models,
             measured=self.measured,

@@ -78,7 +78,9 @@ class PollView(msgspec.Struct, frozen=True, kw_only=True):
     right: int | None = None
     """Index of the right choice, once revealed."""
     why_popular_wrong: str = ""
-    """Feedback on the most popular wrong choice, once revealed."""
+    """The most popular wrong answer with its feedback, once revealed; Markdown."""
+    why_right: str = ""
+    """Reason for the right answer, once revealed; Markdown."""
     gain: float | None = None
     """Normalized gain from the first vote to the second, among those who voted twice; once revealed."""
     models: tuple[MarkedValue, ...] = ()

@@ -71,6 +71,9 @@ class VoterView(msgspec.Struct, frozen=True, kw_only=True):
     right: int | None = None
     """Index of the right choice, once revealed."""
     why_popular_wrong: str = ""
+    """The most popular wrong answer with its feedback, once revealed; Markdown."""
+    why_right: str = ""
+    """Reason for the right answer, once revealed; Markdown."""
     measured: float | None = None
     """Measured value of a prediction, once revealed and measured."""
     flow: OwnFlow | None = None
@@ -192,6 +195,7 @@ class Votes:
             results=view.results,
             right=view.right,
             why_popular_wrong=view.why_popular_wrong,
+            why_right=view.why_right,
             measured=view.measured,
             flow=self._meter.own(voter.id) if self._meter and poll.asked.activity == FLOWS else None,
         )

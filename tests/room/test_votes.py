@@ -62,7 +62,8 @@ def test_a_lecture_with_two_rounds(open_votes: OpenVotes) -> None:
     votes.close()
     assert votes.view.phase == "revealed"
     assert [each.counts for each in votes.view.results] == [(5, 4, 1), (3, 7, 0)]
-    assert (votes.view.right, votes.view.why_popular_wrong) == (1, "no 0")
+    assert (votes.view.right, votes.view.why_popular_wrong) == (1, "Not “zero”: no 0")
+    assert votes.voter_view(tokens[0]).why_right == "“one”: yes"
     report = votes.report()
     assert report.gain == pytest.approx((0.7 - 0.4) / 0.6)
     assert json.loads(report.json())["questions"][0]["voted_twice"] == 10
@@ -145,7 +146,7 @@ def test_numbers_are_fresh_in_the_second_round(open_votes: OpenVotes) -> None:
     one, other = votes.view.results
     assert (one.values, one.right, one.right_value) == ((1e6, 8e6), 1, 8e6)
     assert (other.values, other.right, other.right_value) == ((16e6,), 1, 16e6)
-    assert votes.view.why_popular_wrong == "bytes, not bits"
+    assert votes.view.why_popular_wrong == "Not “1 Mbit/s”: bytes, not bits"
 
 
 def test_a_prediction_is_neither_right_nor_wrong(open_votes: OpenVotes) -> None:

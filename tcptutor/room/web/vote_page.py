@@ -104,7 +104,7 @@ def shown(view: VoterView, said: str = "", *, is_problem: bool = False) -> str:
             )
         case "revealed":
             results = _choice_results(view) if view.choices else _number_results(view)
-            return f"<h1>Results</h1>{line}{_own_flow(view)}{_question(view)}{results}{_why_wrong(view)}{_LOOK_AGAIN}"
+            return f"<h1>Results</h1>{line}{_own_flow(view)}{_question(view)}{results}{_reasons(view)}{_LOOK_AGAIN}"
 
 
 def ended() -> str:
@@ -276,7 +276,7 @@ def _answered(view: VoterView) -> str:
     return f'<p class="dim">Answers: {counts}</p>'
 
 
-def _why_wrong(view: VoterView) -> str:
-    if not view.why_popular_wrong:
-        return ""
-    return f'<div class="why">{_QUESTION.render(without_links(view.why_popular_wrong))}</div>'
+def _reasons(view: VoterView) -> str:
+    """Return why the right answer is right, and why the popular wrong one is wrong."""
+    reasons = filter(None, (view.why_right, view.why_popular_wrong))
+    return "".join(f'<div class="why">{_QUESTION.render(without_links(each))}</div>' for each in reasons)

@@ -194,7 +194,7 @@ class StageSlide:
             draw_question(canvas, text, choices, zoom=zoom)
             return
         right = choices[voted.right] if voted and voted.right is not None else _right_answer(asked)
-        why = _why_popular_is_wrong(voted) if voted else ""
+        why = voted.why_popular_wrong if voted else ""
         draw_answer(canvas, text, right, [_explanation(asked) or activity.explanation, why], zoom)
 
     def _asked(self, page: Step, activity: Activity, module: str, run: StageRun | None) -> AskedRound | None:
@@ -281,16 +281,6 @@ def _right_answer(asked: AskedRound | None) -> str:
 def _explanation(asked: AskedRound | None) -> str:
     """Return the explanation of a number with the numbers of the question; empty for other questions."""
     return asked.numeric.mark(asked.numeric.answer).feedback if asked and asked.numeric else ""
-
-
-def _why_popular_is_wrong(poll: PollView) -> str:
-    """Return the most popular wrong choice with the reason; empty if nobody was wrong."""
-    counts = poll.results[-1].counts if poll.results else ()
-    wrong = [index for index, count in enumerate(counts) if count and index != poll.right]
-    if not poll.why_popular_wrong or not wrong:
-        return poll.why_popular_wrong
-    popular = poll.choices[max(wrong, key=lambda index: counts[index])]
-    return f"Not “{popular}”: {poll.why_popular_wrong}"
 
 
 def _room_prediction(poll: PollView | None) -> PredictionBar | None:

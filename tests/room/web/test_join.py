@@ -71,7 +71,7 @@ async def test_a_student_votes_line_by_line_and_is_the_same_after_a_lost_line(
     await _until(student, "no vote is open")
     votes.open(CHOICES)
     assert "  B  one" in await _until(student, "Your answer (A to C)")
-    for wrong in ("d", "2", "two", "\x1b[A", "b" * 3000):
+    for wrong in ("d", "4", "0", "two", "\x1b[A", "b" * 3000):
         _type(student, wrong)
         await _until(student, "type a letter from A to C")
     _type(student, "b")
@@ -82,10 +82,11 @@ async def test_a_student_votes_line_by_line_and_is_the_same_after_a_lost_line(
     student = await start(address)
     assert "yours" in await _until(student, "Your answer (A to C)")
     assert votes.joined == 1
-    _type(student, "A")
-    await _until(student, "replaced")
+    _type(student, "1")
+    await _until(student, "replaced: zero")
     votes.reveal()
-    shown = await _until(student, "no 0")
+    shown = await _until(student, "Not “zero”: no 0")
+    assert "“one”: yes" in shown
     assert "yours, first vote 100 %" in shown
     votes.open(NUMBERS)
     await _until(student, "Your answer (like")
