@@ -20,6 +20,7 @@ from tcptutor.room.lecture_polls import LecturePolls, PollCommand
 from tcptutor.room.lecture_report import report_text
 from tcptutor.room.lecture_runs import LectureRuns, Play
 from tcptutor.room.lecture_state import (
+    FlowsAsked,
     FlowsPlanned,
     Happening,
     LectureRecord,
@@ -86,6 +87,8 @@ class LectureControl:
         self._metered: LecturePlace | None = None
         self._with_prepared = dict[LecturePlace, bool]()
         self._remarks = list[str]()
+        self._starting: LecturePlace | None = None
+        """LecturePlace of the step whose run is being planned."""
         self._tasks = set[asyncio.Task[None]]()
 
     async def start(self) -> None:
@@ -179,25 +182,32 @@ class LectureControl:
 
     async def _start_run(self, asked: StartRun) -> None:
         shown = self._shown
-        if shown is None or self._runs.shown == shown:
+        if shown is None or self._is_busy(shown):
             self.remark("there is no run on this slide yet" if shown is None else "the run is in progress")
             return
+        self._starting = shown
         try:
             experiment = await self._experiment(shown, asked.source)
+            await self._runs.stop()
+            if self._runs.shown is None:
+                self._append(RunAsked(shown, asked.source))
+                self._runs.start(shown, experiment, asked.source)
+                self._listener.lecture_changed()
         except TutorError as error:
             self.remark(str(error))
-            return
-        await self._runs.stop()
-        if self._runs.shown is None:
-            self._append(RunAsked(shown, asked.source))
-            self._runs.start(shown, experiment, asked.source)
-            self._listener.lecture_changed()
+        finally:
+            self._starting = None
+
+    def _is_busy(self, shown: LecturePlace) -> bool:
+        """Return whether the run of a step is being planned or in progress."""
+        return shown in (self._starting, self._runs.shown)
 
     async def _experiment(self, shown: LecturePlace, source: RunSource) -> Experiment:
         """Return the experiment to run: each live run has a seed of its own. Raises UsageError."""
         step = self.lecture.slides[shown.slide].steps[shown.step]
         number = run_of(self.state, shown).live_runs if source == "live" else 0
         if isinstance(step, FlowsShown):
+            self._polls.check_picks(source)
             picks = self._polls.picks if source == "live" else {}
             plan = await asyncio.to_thread(self._pages.plan_flows, step, picks, number)
             self._append(FlowsPlanned(shown, msgspec.Raw(msgspec.json.encode(plan))))
@@ -215,13 +225,23 @@ class LectureControl:
             if isinstance(command, OpenPoll):
                 if place is None:
                     raise UsageError("there is no question on this slide yet")
+                if self._flows_asked(place) and self._is_busy(place):
+                    raise UsageError("the run of these flows is in progress: x stops it")
                 run = await self._run_on_slide()
                 asked = await asyncio.to_thread(self._pages.ask, place, run)
             self._append(Polled(command))
             self._polls.obey(command, asked)
+            if isinstance(command, OpenPoll) and place is not None and self._flows_asked(place):
+                self._append(FlowsAsked(place))
+                self._meter = self._metered = None
+                self._polls.show_flows(None)
         except TutorError as error:
             self.remark(str(error))
         await self._compare()
+
+    def _flows_asked(self, place: LecturePlace) -> bool:
+        """Return whether the question at `place` asks the room to pick its flows."""
+        return isinstance(self.lecture.slides[place.slide].steps[place.step], FlowsShown)
 
     async def _compare(self) -> None:
         """Show the room what models and run say about its prediction, once the run has ended."""
@@ -304,7 +324,7 @@ class LectureControl:
         """Compute the rates of an earlier room experiment from its plan and run."""
         run = await self._runs.load(run_of(self.state, shown).id)
         meter = FlowMeter(msgspec.json.decode(self.state.plans[shown], type=FlowsPlan))
-        if run is not None and self._shown == shown != self._metered:
+        if run is not None and self._shown == shown != self._metered and shown in self.state.plans:
             for event in playback(run):
                 meter.take(event)
             self._show_flows(meter, shown)

@@ -14,7 +14,7 @@ from tcptutor.room.flows import FLOWS, FlowMeter
 from tcptutor.room.protocol import ClosePoll, Discuss, OpenPoll
 from tcptutor.room.records import OpenedLecture
 from tcptutor.room.slides import Ask, FlowsShown, Slide
-from tcptutor.room.talk import AudienceView, MarkedValue, PollView, TeacherView
+from tcptutor.room.talk import AudienceView, MarkedValue, PollView, RunSource, TeacherView
 from tcptutor.room.vote_report import VoteReport
 from tcptutor.room.votes import Votes
 from tcptutor.room.web.audience import AudienceServer
@@ -96,6 +96,16 @@ class LecturePolls:
     def picks(self) -> dict[str, int]:
         """The algorithm that each voter picked for the own flow."""
         return self._votes.picks if self._votes is not None else {}
+
+    def check_picks(self, source: RunSource) -> None:
+        """Raise UsageError while the room still picks its flows, unless a live run can take the picks so far."""
+        view = self._votes.view if self._votes is not None and self.asked is not None else None
+        if view is None or view.activity != FLOWS or view.phase not in ("voting", "voting again"):
+            return
+        if not view.answered:
+            raise UsageError("a vote is open and nobody has answered: v closes it")
+        if source == "prepared":
+            raise UsageError("a vote is open, and the prepared run is not its result: v closes it")
 
     def show_flows(self, meter: FlowMeter | None) -> None:
         """Show the voters their flows."""

@@ -68,6 +68,12 @@ class FlowsPlanned(msgspec.Struct, frozen=True, tag=True):
     """A `room.flows.FlowsPlan`, encoded: a resumed lecture shows its slide before it reads plans."""
 
 
+class FlowsAsked(msgspec.Struct, frozen=True, tag=True):
+    """The room was asked to pick its flows: an earlier run is not the result of these picks."""
+
+    shown: LecturePlace
+
+
 class Passed(msgspec.Struct, frozen=True, tag=True):
     """Time passed; nothing else changed."""
 
@@ -81,7 +87,17 @@ class Over(msgspec.Struct, frozen=True, tag=True):
 
 
 Happening: TypeAlias = (
-    Moved | Blacked | RunAsked | RunBegan | RunOver | Polled | FlowsPlanned | Passed | Resumed | Over
+    Moved
+    | Blacked
+    | RunAsked
+    | RunBegan
+    | RunOver
+    | Polled
+    | FlowsPlanned
+    | FlowsAsked
+    | Passed
+    | Resumed
+    | Over
 )
 
 
@@ -141,6 +157,10 @@ def fold(state: LectureState, record: LectureRecord) -> LectureState:
             state = replace(state, runs=runs)
         case FlowsPlanned(shown=shown, plan=plan):
             state = replace(state, plans={**state.plans, shown: plan})
+        case FlowsAsked(shown=shown):
+            plans = {at: plan for at, plan in state.plans.items() if at != shown}
+            state = replace(state, plans=plans)
+            state = _with_run(state, shown, ShownRun(live_runs=run_of(state, shown).live_runs))
         case Over():
             state = replace(state, is_over=True)
         case Polled() | Passed():

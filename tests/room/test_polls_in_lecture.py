@@ -205,3 +205,27 @@ async def test_a_flood_of_joins_and_answers_does_not_flood_the_terminals(tmp_pat
     votes.close()
     assert len(changes) == before + 2, "a phase is shown at once"
     await polls.close()
+
+
+async def test_flows_run_only_with_the_rooms_picks_and_once(here: Path) -> None:
+    async with terminal() as front, students(front, 2) as room:
+        front.send(Go(LecturePlace(2, 1)))
+        # Without a vote, each algorithm has flows of nobody; a second key changes nothing.
+        front.send(StartRun("live"))
+        front.send(StartRun("live"))
+        await front.until(lambda talk: talk.flows is not None and talk.run.state == "failed")
+        assert (here / "lecture.jsonl").read_text().count("FlowsPlanned") == 1
+        front.send(OpenPoll())
+        talk = await front.until(lambda talk: talk.poll is not None and talk.flows is None)
+        assert talk.run.state == "none"
+        front.view = None
+        front.send(StartRun("live"))
+        await front.heard(lambda: bool(front.view and front.view.remarks))
+        assert await room[0].vote(1) == 200
+        front.send(ClosePoll())
+        # The run before the vote is not its result.
+        talk = await front.until(lambda talk: talk.poll is not None and talk.poll.phase == "counted")
+        assert talk.flows is None
+        front.send(StartRun("live"))
+        talk = await front.until(lambda talk: talk.flows is not None)
+        assert [(each.algorithm, each.voters) for each in talk.flows.totals] == [("cubic", 1)]
