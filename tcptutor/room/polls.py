@@ -4,6 +4,8 @@
     PollReopened (from counted or discussing) -> voting again -> PollClosed -> revealed
     PollRevealed (from any phase) -> revealed
 
+A round that is closed without an answer was closed by mistake: PollReopened opens the same round again.
+
 Events that do not fit the state, as after a damaged line of the file, change nothing.
 """
 
@@ -184,12 +186,18 @@ class PollRecord:
 
 def _change(poll: Poll, event: VoteEvent) -> None:
     match event:
+        case PollReopened() if len(poll.answers) == 1 and not poll.answers[0]:
+            poll.seconds.clear()
+            poll.phase = "voting"
         case PollReopened() if len(poll.answers) == 1:
             poll.seconds[:] = poll.seconds or [0.0]
             poll.answers.append({})
             poll.phase = "voting again"
         case AnswerGiven(voter, answer) if poll.is_open and poll.round.has(answer):
             poll.answers[-1][voter] = answer
+        case PollClosed() if poll.phase == "voting again" and not poll.answers[-1]:
+            poll.answers.pop()
+            poll.phase = "counted"
         case PollClosed(seconds) if poll.is_open:
             poll.seconds.append(seconds)
             poll.phase = "counted" if len(poll.answers) == 1 else "revealed"

@@ -203,7 +203,7 @@ class Votes:
     # The teacher
 
     def open(self, asked: AskedQuestion) -> None:
-        """Open the first vote on a question; or the second, if this question's first vote is closed.
+        """Open the first vote on a question; or the second, if this question's first vote has answers and is closed.
 
         Raises:
             UsageError: A vote is open.
@@ -220,7 +220,7 @@ class Votes:
         self._changes = {}
 
     def close(self) -> None:
-        """End the vote; after the second vote the results are revealed. No-op unless a vote is open."""
+        """End the vote; a second vote with answers reveals the results. No-op unless a vote is open."""
         if self._record.current is not None and self._record.current.is_open:
             self._change(PollClosed(max(0.0, round(self._clock() - self._opened_at, 1))))
 

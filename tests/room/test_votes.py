@@ -86,6 +86,27 @@ def test_the_suggestion_depends_on_the_share_that_is_right(
     assert votes.suggestion == suggestion
 
 
+def test_a_round_closed_without_an_answer_opens_again(open_votes: OpenVotes) -> None:
+    votes = open_votes()
+    token = votes.join()
+    votes.open(CHOICES)
+    votes.close()
+    votes.open(CHOICES)
+    assert (votes.view.phase, votes.view.round) == ("voting", 1)
+    votes.vote(token, "1-1", 0)
+    votes.close()
+    votes.open(CHOICES)
+    votes.close()
+    votes = open_votes()
+    assert (votes.view.phase, votes.view.results) == ("counted", ())
+    votes.open(CHOICES)
+    assert (votes.view.phase, votes.view.round) == ("voting again", 2)
+    votes.vote(token, "1-2", 1)
+    votes.close()
+    assert [each.counts for each in votes.view.results] == [(1, 0, 0), (0, 1, 0)]
+    assert len(votes.report().questions) == 1
+
+
 def test_a_vote_can_be_replaced_until_it_closes(open_votes: OpenVotes) -> None:
     votes = open_votes()
     token = votes.join()
@@ -103,7 +124,9 @@ def test_a_vote_can_be_replaced_until_it_closes(open_votes: OpenVotes) -> None:
     votes.open(CHOICES)
     assert votes.vote(token, "1-1", 0).status == "closed", "a late answer to the first vote"
     votes.reveal()
-    assert [each.counts for each in votes.view.results] == [(0, 1, 0), (0, 0, 0)]
+    assert [each.counts for each in votes.view.results] == [(0, 1, 0)], (
+        "a round without answers has no result"
+    )
 
 
 @pytest.mark.parametrize("answer", [3, -1, True, "x", "", "\x1b[2J", "9" * 5000, "²", 10**30])
