@@ -15,6 +15,7 @@ from statistics import median
 from tcptutor.base import units
 from tcptutor.base.columns import wrapped
 from tcptutor.base.errors import TutorError, UsageError
+from tcptutor.base.printable import escaped
 from tcptutor.commands.output import print_lines, remark, width
 from tcptutor.course.page_references import without_links
 from tcptutor.room.asked import LETTERS
@@ -156,6 +157,7 @@ def view_lines(view: VoterView, columns: int) -> Iterator[str]:
             yield "Results"
     for line in without_links(view.text).splitlines():
         yield from wrapped(line, columns) or [""]
+    yield from wrapped(escaped(view.setting), columns)
     for at, choice in enumerate(view.choices):
         first, *rest = wrapped(without_links(choice), columns, "     ")
         yield f"  {LETTERS[at]}  {first.lstrip()}"

@@ -19,6 +19,7 @@ from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activities.predict import Predict, ShapePrediction
 from tcptutor.course.activities.run_question import RunQuestion
 from tcptutor.course.activity import NO_RUN, Activity, MarkContext
+from tcptutor.course.setting_line import experiment_line
 from tcptutor.course.step import Step
 
 LETTERS = "ABCDEFGHIJ"
@@ -142,6 +143,8 @@ class AskedQuestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """Unit of a number without one, such as "Mbit/s"."""
     example: str = ""
     """Example of a numeric answer, such as "9 Mbit/s"."""
+    setting: str = ""
+    """Settings of the experiment that is predicted, in a line; empty for other questions."""
 
     @property
     def place(self) -> tuple[str, str, str]:
@@ -192,12 +195,29 @@ def ask(
             raise UsageError(
                 f"the room cannot vote on {activity_id!r}, which asks for {kind}: ask for a show of hands"
             )
-    asked = AskedQuestion(activity=activity_id, module=module, page=step.id, rounds=rounds)
+    asked = AskedQuestion(
+        activity=activity_id,
+        module=module,
+        page=step.id,
+        rounds=rounds,
+        setting=_predicted_setting(step, activity),
+    )
     if not isinstance(activity, Numeric | Predict):
         return asked
     return msgspec.structs.replace(
         asked, unit=activity.unit, plain_unit=activity.plain_unit, example=units.EXAMPLES[activity.unit]
     )
+
+
+def _predicted_setting(step: Step, activity: Activity) -> str:
+    """Return the settings of the experiment that is predicted; empty if it is about several."""
+    is_about_sweep = step.sweep is not None and not (
+        isinstance(activity, Predict) and activity.at in step.sweep.values
+    )
+    experiment = step.predicted_experiment(activity)
+    if is_about_sweep or experiment is None or not isinstance(activity, Predict | ShapePrediction):
+        return ""
+    return experiment_line(experiment)
 
 
 def _listed_round(activity: Listed, order: Sequence[int], context: MarkContext) -> AskedRound:

@@ -17,6 +17,7 @@ import msgspec
 from tcptutor import theory
 from tcptutor.base.algorithm_names import algorithm_name
 from tcptutor.base.errors import UsageError
+from tcptutor.course.setting_line import experiment_line
 from tcptutor.room.asked import AskedQuestion, AskedRound
 from tcptutor.room.slides import FlowsShown
 from tcptutor.room.talk import AlgorithmTotal, FlowBar, FlowsView
@@ -76,11 +77,19 @@ class OwnFlow(msgspec.Struct, frozen=True, kw_only=True):
     """Place among all flows, 1 for the fastest; None before the run's end."""
 
 
-def ask_algorithms(shown: FlowsShown) -> AskedQuestion:
-    """Return the vote on the algorithms of the students' flows; nothing is right or wrong."""
+def ask_algorithms(shown: FlowsShown, experiment: Experiment) -> AskedQuestion:
+    """Return the vote on the algorithms of the students' flows; nothing is right or wrong.
+
+    Args:
+        shown: The algorithms to pick from.
+        experiment: The experiment if nobody picks one.
+    """
     names = tuple(map(algorithm_name, shown.algorithms))
     pick = AskedRound(text="Pick your flow's congestion control.", choices=names)
-    return AskedQuestion(activity=FLOWS, rounds=(pick, pick))
+    setting, rate = experiment_line(experiment, with_senders=False), experiment.path.rate or 0.0
+    if rate < MOST_FLOWS * LEAST_SHARE:
+        setting += f" · with more than {rate / LEAST_SHARE:.0f} flows a faster link"
+    return AskedQuestion(activity=FLOWS, rounds=(pick, pick), setting=setting)
 
 
 def plan_flows(base: Experiment, algorithms: Sequence[str], picks: Mapping[str, int], seed: int) -> FlowsPlan:

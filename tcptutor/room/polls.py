@@ -120,6 +120,7 @@ class Poll(msgspec.Struct, kw_only=True):
         view = PollView(
             activity=asked.activity,
             text=round_.text,
+            setting=asked.setting,
             choices=round_.choices,
             unit=asked.unit,
             plain_unit=asked.plain_unit,

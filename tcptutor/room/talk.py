@@ -64,6 +64,8 @@ class PollView(msgspec.Struct, frozen=True, kw_only=True):
     activity: str
     text: str
     """The question with the numbers of this round; Markdown."""
+    setting: str = ""
+    """Settings of the experiment that is predicted or shared, in a line; empty for other questions."""
     choices: tuple[str, ...] = ()
     """Choices with the numbers of this round; empty for a numeric question."""
     unit: str = ""

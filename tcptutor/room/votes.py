@@ -55,6 +55,8 @@ class VoterView(msgspec.Struct, frozen=True, kw_only=True):
     round: Literal[1, 2] = 1
     text: str = ""
     """The question; Markdown."""
+    setting: str = ""
+    """Settings of the experiment that is predicted or shared, in a line; empty for other questions."""
     choices: tuple[str, ...] = ()
     plain_unit: str = ""
     """Unit of a number without one; empty for choices."""
@@ -186,6 +188,7 @@ class Votes:
             poll=poll.id if poll.is_open else "",
             round=view.round,
             text=view.text,
+            setting=view.setting,
             choices=view.choices,
             plain_unit=view.plain_unit,
             unit=view.unit,

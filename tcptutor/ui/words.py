@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tcptutor.base import sizes, units
-from tcptutor.base.algorithm_names import algorithm_name
 from tcptutor.course.page_record import Sureness
 
 if TYPE_CHECKING:
@@ -13,51 +11,6 @@ if TYPE_CHECKING:
     from tcptutor.spec import Experiment
 
 SURENESS: dict[Sureness, str] = {"guessing": "guessing", "fairly": "fairly sure", "sure": "sure"}
-
-
-IMPORTED = "imported/"
-"""Prefix of imported experiments' names. Their queue is unknown, so it is not shown."""
-
-
-def senders(experiment: Experiment) -> str:
-    """Return the kinds of senders: "CUBIC", "CUBIC + BBR", "Reno + UDP", "UDP"."""
-    flows = range(experiment.total_streams)
-    names = [algorithm_name(name) for name in dict.fromkeys(experiment.algorithm(flow) for flow in flows)]
-    udp = ["UDP"] if experiment.flows.udp_streams else []
-    return " + ".join([*names, *udp])
-
-
-def experiment_line(experiment: Experiment, width: int | None = None) -> str:
-    """Return the settings in a line: "Reno · 100 Mbit/s · 20 ms · loss 0.1 % · queue 244 KiB".
-
-    Drops the last settings, beginning with the queue, until the line fits in `width`.
-    """
-    path, hosts, flows = experiment.path, experiment.hosts, experiment.flows
-    imported = experiment.name.startswith(IMPORTED)
-    parts = [] if imported and hosts.algorithm == "unknown" else [senders(experiment)]
-    if path.unread:
-        parts.append(f"not read: {', '.join(path.unread)}")
-    elif path.rate or not imported:
-        parts.append(units.rate(path.rate) if path.rate else "no rate limit")
-    if path.delay:
-        jitter = f" ± {units.seconds(path.jitter)}" if path.jitter else ""
-        parts.append(f"{units.seconds(path.delay)}{jitter}")
-    if path.loss:
-        burst = f", {path.loss_burst:g} in a row" if path.loss_burst > 1 else ""
-        parts.append(f"loss {units.percent(path.loss)}{burst}")
-    if hosts.window:
-        parts.append(f"window {sizes.decimal(hosts.window)}")
-    if flows.pacing:
-        parts.append(f"paced at {units.rate(flows.pacing)}")
-    if hosts.maxrate:
-        parts.append(f"fq maxrate {units.rate(hosts.maxrate)}")
-    if hosts.mtu != 1500:
-        parts.append(f"MTU {hosts.mtu}")
-    if path.rate and not imported:
-        parts.append(f"queue {path.queue_text}")
-    while width is not None and len(" · ".join(parts)) > width and len(parts) > 1:
-        parts.pop()
-    return " · ".join(parts)
 
 
 def flows_line(experiment: Experiment) -> str:

@@ -13,6 +13,7 @@ from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activities.predict import Predict, ShapePrediction
 from tcptutor.course.activities.run_question import RunQuestion
 from tcptutor.course.activity import Activity, MarkContext
+from tcptutor.course.setting_line import experiment_line
 from tcptutor.course.step import Step
 from tcptutor.room.asked import AskedQuestion, ask, can_ask
 from tests.course.conftest import whole_run
@@ -68,6 +69,17 @@ def test_the_right_choice_is_not_always_the_first(course: Course) -> None:
     ]
     for place in range(3):
         assert places.count(place) > len(places) / 8
+
+
+def test_a_prediction_names_the_network_it_is_about(course: Course) -> None:
+    for module, step, activity in _pages(course):
+        if not can_ask(activity) or isinstance(activity, RunQuestion):
+            continue
+        setting = ask(step, activity.id, module=module, seed="lecture").setting
+        if isinstance(activity, Predict | ShapePrediction) and step.experiment is not None:
+            assert setting == experiment_line(step.experiment.experiment)
+        elif not isinstance(activity, Predict):
+            assert setting == ""
 
 
 def test_a_prediction_is_counted_in_base_units(course: Course) -> None:

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.replay import playback
 from tcptutor.base.errors import ParameterError, UsageError
+from tcptutor.commands.join import view_lines
 from tcptutor.room.flows import MOST_FLOWS, FlowMeter, FlowsPlan, ask_algorithms, plan_flows
 from tcptutor.room.slides import FlowsShown
 from tcptutor.room.votes import Votes
+from tcptutor.room.web import vote_page
 from tcptutor.run import Fidelity, Finished, FlowResult, Sample
 from tcptutor.spec import Experiment, Flows, check
 from tcptutor.spec import Path as NetworkPath
@@ -125,8 +127,10 @@ def test_the_room_sees_the_last_second_and_then_the_results() -> None:
 def test_each_student_sees_the_own_flow_alone(tmp_path: Path) -> None:
     votes = Votes(tmp_path, "lecture-1")
     shown = FlowsShown(experiment="module/shared", algorithms=ALGORITHMS)
-    votes.open(ask_algorithms(shown))
+    votes.open(ask_algorithms(shown, BASE))
     tokens = [votes.join() for _ in range(3)]
+    assert "40 Mbit/s · 40 ms" in vote_page.shown(votes.voter_view(tokens[0]))
+    assert "40 Mbit/s · 40 ms" in "".join(view_lines(votes.voter_view(tokens[0]), 60))
     for token, pick in zip(tokens[:2], (0, 2), strict=True):
         votes.vote(token, "1-1", pick)
     plan = plan_flows(BASE, ALGORITHMS, votes.picks, seed=7)
@@ -142,7 +146,7 @@ def test_each_student_sees_the_own_flow_alone(tmp_path: Path) -> None:
     assert votes.version > before
     ranks = [flow.rank for token in tokens if (flow := votes.voter_view(token).flow)]
     assert sorted(map(str, ranks)) == ["1", "2"]
-    votes.open(ask_algorithms(shown))
+    votes.open(ask_algorithms(shown, BASE))
     assert votes.view is not None
     assert votes.view.phase == "voting again", "the room may change its mind"
     votes.show_flows(meter)

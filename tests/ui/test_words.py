@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tcptutor.course.setting_line import experiment_line
 from tcptutor.spec import Experiment, Flows, Hosts, Path
 from tcptutor.ui import words
 
@@ -38,6 +39,6 @@ def test_the_setup_names_all_that_sends(
 ) -> None:
     hosts, flows = Hosts(algorithm="reno", algorithms=algorithms), Flows(streams=streams, udp_streams=udp)
     experiment = Experiment(name="x", hosts=hosts, flows=flows, path=Path(rate=1e7, loss=0.009, loss_burst=3))
-    parts = words.experiment_line(experiment).split(" · ")
+    parts = experiment_line(experiment).split(" · ")
     assert parts[0] == told
     assert "loss 0.9 %, 3 in a row" in parts

@@ -120,7 +120,8 @@ def _said(line: str, *, is_problem: bool = False) -> str:
 
 
 def _question(view: VoterView) -> str:
-    return f'<div class="question">{_QUESTION.render(without_links(view.text))}</div>'
+    setting = f'<p class="dim">{escape(escaped(view.setting))}</p>' if view.setting else ""
+    return f'<div class="question">{_QUESTION.render(without_links(view.text))}{setting}</div>'
 
 
 def _choice(text: str) -> str:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from tcptutor.base import units
 from tcptutor.base.causes import CAUSE_NAMES
+from tcptutor.course.setting_line import experiment_line, senders
 from tcptutor.figures.lines import DATA, MUTED, STRONG, TEXT, WARN
 from tcptutor.room.talk import RunSource, RunView
 from tcptutor.spec import Experiment
@@ -53,7 +54,7 @@ def draw_run(canvas: StageCanvas, run: StageRun, view: RunView) -> None:
     experiment, tall = run.live.run.experiment, canvas.text_height(1)
     end = _draw_badge(canvas, 0, run, view)
     room = (end - _GAP) // canvas.text_width("n", 1)
-    canvas.write(0, 0, words.experiment_line(experiment, room))
+    canvas.write(0, 0, experiment_line(experiment, room))
     size = _fitting_sizes(canvas, run.figures, 5 if canvas.height >= _LARGE_FROM else 3)
     top = tall + (canvas.height >= 20)
     below = canvas.height - size.number - tall
@@ -175,7 +176,7 @@ def _settings(experiment: Experiment) -> Iterator[KeyFigure]:
         yield _figure(units.rate(experiment.flows.pacing), "pacing of each flow")
     if experiment.hosts.maxrate:
         yield _figure(units.rate(experiment.hosts.maxrate), "fq maxrate")
-    yield KeyFigure(words.senders(experiment), "", "congestion control")
+    yield KeyFigure(senders(experiment), "", "congestion control")
 
 
 def _figure(text: str, label: str) -> KeyFigure:

@@ -16,10 +16,11 @@ from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import RunActivity
 from tcptutor.course.measures import MeasureName
+from tcptutor.course.setting_line import experiment_line
 from tcptutor.run import Environment, Run
 from tcptutor.run.change import summarize_changes
 from tcptutor.spec import Experiment
-from tcptutor.ui import background, words
+from tcptutor.ui import background
 from tcptutor.ui.live import MAX_EARLIER, EarlierRun, Live, figures_of
 from tcptutor.ui.messages import RunFinished, RunLoaded, RunUpdated
 from tcptutor.ui.screens.side import LOADING, Side
@@ -106,7 +107,7 @@ class RunSide(Side):
                 return Content.assemble(("you  ", "$text-muted"), before, (mark, "$you bold"), after)
             first = "Predict, then r: " if self.study.due_before_run else "r runs "
             first += f"{experiment.total_streams} × " if experiment.total_streams > 1 else ""
-            return Content(first + words.experiment_line(experiment))
+            return Content(first + experiment_line(experiment))
         run = live.run
         if live.in_progress:
             status = (

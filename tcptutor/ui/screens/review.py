@@ -18,9 +18,10 @@ from textual.widgets import Static
 from tcptutor.base.errors import JournalError, UsageError
 from tcptutor.course.activity import Activity
 from tcptutor.course.page_record import Given
+from tcptutor.course.setting_line import experiment_line
 from tcptutor.review import ReviewCard, Reviews
 from tcptutor.review.cards import CardId
-from tcptutor.ui import bindings, words
+from tcptutor.ui import bindings
 from tcptutor.ui.bindings import Entries, FooterKey, priority
 from tcptutor.ui.messages import HintWanted
 from tcptutor.ui.reviews import ReviewQuestion, find_now, recall_run
@@ -347,7 +348,7 @@ def _setting(card: ReviewCard) -> Content | None:
     step = card.step
     if not card.question.about_run or step.network is None:
         return None
-    setting = words.experiment_line(step.network)
+    setting = experiment_line(step.network)
     if step.sweep is not None:
         setting = f"{step.sweep.axis.replace('_', ' ')}: {'; '.join(step.sweep.values)}"
     return Content("\n").join([_source(card), Content.styled(setting, "$text-muted")])

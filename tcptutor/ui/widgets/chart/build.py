@@ -9,10 +9,10 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from tcptutor.course.activities.run import ChartName
+from tcptutor.course.setting_line import IMPORTED
 from tcptutor.figures.axes import rounded_up
 from tcptutor.run import mean_of_known
 from tcptutor.spec import Experiment
-from tcptutor.ui import words
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.chart.comparison import comparison_curves, original_curves
 from tcptutor.ui.widgets.chart.flows import MAX_CURVES, band_of, flow_names, share_texts
@@ -129,7 +129,7 @@ def _limits(experiment: Experiment) -> Iterator[GuideLine]:
     each = f"/{flows}" if flows > 1 else ""
     levels = [(f"BDP{each}", 0.0), (f"+queue{each}" if each else "BDP+queue", 1.0)]
     # The queue of an imported run's path is unknown.
-    for name, queue in levels[:1] if experiment.name.startswith(words.IMPORTED) else levels:
+    for name, queue in levels[:1] if experiment.name.startswith(IMPORTED) else levels:
         points = list(_limit_over_time(experiment, queue, flows))
         if points:
             yield GuideLine(name, "limit", points)

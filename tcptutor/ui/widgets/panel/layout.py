@@ -12,6 +12,7 @@ from typing import Literal
 
 from tcptutor.base.columns import wrapped
 from tcptutor.course.activities.run import ChartName
+from tcptutor.course.setting_line import experiment_line
 from tcptutor.figures.lines import MUTED, STRONG, TEXT, Line, spread
 from tcptutor.ui import words
 from tcptutor.ui.live import Live
@@ -202,7 +203,7 @@ def _setup(live: Live, width: int, has_edges: bool) -> Line:
     """Return the settings and the flows; as an edge, with the name of the part below where it fits."""
     experiment = live.run.experiment
     flows_text = Line.of((words.flows_line(experiment), MUTED))
-    settings = Line.of((words.experiment_line(experiment, width), MUTED))
+    settings = Line.of((experiment_line(experiment, width), MUTED))
     if not has_edges:
         return spread(settings, flows_text, width)
     name = Line.of(("run" if live.in_progress else "verdict", STRONG), ("  ", MUTED))

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 from textual import events
 
 from tcptutor.course.activities.run import ChartName
+from tcptutor.course.setting_line import experiment_line
 from tcptutor.figures.figure import MIN_WIDTH
 from tcptutor.figures.kinds.network import NetworkFigure, of_experiment
 from tcptutor.figures.lines import TEXT, Line, paragraph
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
-from tcptutor.ui import background, words
+from tcptutor.ui import background
 from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.chart import axes
 from tcptutor.ui.widgets.chart.edge import EdgeKeys
@@ -347,7 +348,7 @@ class RunPanel(LinePanel):
             keys = (self.edge_keys() if self.shows_keys else None) or EdgeKeys()
             following = preview.frames(self._experiment, self._charted, self._guess, width, room, keys.chart)
             return [*shown, Line(), Line(), *following] if following else shown
-        return [*paragraph("", TEXT, words.experiment_line(self._experiment), width), *instruction]
+        return [*paragraph("", TEXT, experiment_line(self._experiment), width), *instruction]
 
     def picture(self) -> Callable[[int, int], list[Line]]:
         if self._cursor is not None and self._inspection is not None:

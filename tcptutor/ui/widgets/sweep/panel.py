@@ -16,6 +16,7 @@ from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import SweepActivity
 from tcptutor.course.measures import MEASURES
 from tcptutor.course.page_sweep import summaries
+from tcptutor.course.setting_line import experiment_line
 from tcptutor.figures.figure import MIN_WIDTH
 from tcptutor.figures.kinds.network import of_experiment
 from tcptutor.figures.lines import BAD, GOOD, MUTED, STRONG, TEXT, WARN, Line, paragraph, spread
@@ -103,7 +104,7 @@ class SweepPanel(LinePanel, can_focus=True):
             room = height - len(shown) - 2
             frames = self._frames(width, room) if room >= _COMPACT_FRAMES else []
             return [*shown, *[Line(), Line()] * bool(frames), *frames]
-        return [*paragraph("", TEXT, words.experiment_line(experiment), width), *instruction]
+        return [*paragraph("", TEXT, experiment_line(experiment), width), *instruction]
 
     def _frames(self, width: int, height: int) -> list[Line]:
         """Return the edges of curve and table, each with a line on what the runs will show there."""
@@ -190,7 +191,7 @@ def render(
 
 
 def _shared_settings(live: LiveSweep, width: int) -> Line:
-    first, *others = (words.experiment_line(each).split(" · ") for each in live.activity.experiments)
+    first, *others = (experiment_line(each).split(" · ") for each in live.activity.experiments)
     common = [part for part in first if all(part in other for other in others)]
     while len(" · ".join(common)) > width and common:
         common.pop()
