@@ -23,6 +23,7 @@ from tcptutor.base.errors import TutorError
 from tcptutor.room import launch, protocol, records
 from tcptutor.room.lecture_state import LectureRecord, Resumed, talk_of
 from tcptutor.room.protocol import (
+    CommandRefused,
     EndLecture,
     FromTerminal,
     LectureEnded,
@@ -187,6 +188,10 @@ class LectureProcess:
             self._broadcast(Shows(talk))
         if control is not None:
             self._broadcast(Tells(control.teacher_view), to_watchers=False)
+
+    def command_refused(self, reason: str) -> None:
+        """Say why a command changes nothing to those who drive."""
+        self._broadcast(CommandRefused(reason), to_watchers=False)
 
     def run_changed(self) -> None:
         """Send every terminal the run on screen."""

@@ -61,6 +61,9 @@ class LectureListener(Protocol):
     def lecture_changed(self) -> None:
         """Take the new `LectureControl.talk` and `LectureControl.teacher_view`."""
 
+    def command_refused(self, reason: str) -> None:
+        """Take the reason why a command changes nothing."""
+
     def run_changed(self) -> None:
         """Take the run on screen, `LectureControl.play`, which is another one now."""
 
@@ -183,7 +186,7 @@ class LectureControl:
     async def _start_run(self, asked: StartRun) -> None:
         shown = self._shown
         if shown is None or self._is_busy(shown):
-            self.remark("there is no run on this slide yet" if shown is None else "the run is in progress")
+            self._refuse("there is no run on this slide yet" if shown is None else "the run is in progress")
             return
         self._starting = shown
         try:
@@ -194,7 +197,7 @@ class LectureControl:
                 self._runs.start(shown, experiment, asked.source)
                 self._listener.lecture_changed()
         except TutorError as error:
-            self.remark(str(error))
+            self._refuse(str(error))
         finally:
             self._starting = None
 
@@ -236,7 +239,7 @@ class LectureControl:
                 self._meter = self._metered = None
                 self._polls.show_flows(None)
         except TutorError as error:
-            self.remark(str(error))
+            self._refuse(str(error))
         await self._compare()
 
     def _flows_asked(self, place: LecturePlace) -> bool:
@@ -301,6 +304,10 @@ class LectureControl:
         """Tell the speaker about a problem."""
         self._remarks.append(text)
         self._listener.lecture_changed()
+
+    def _refuse(self, reason: str) -> None:
+        self._listener.command_refused(reason)
+        self.remark(reason)
 
     # The run on screen
 

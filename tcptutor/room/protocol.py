@@ -92,6 +92,13 @@ class Tells(msgspec.Struct, frozen=True, tag=True):
     view: TeacherView
 
 
+class CommandRefused(msgspec.Struct, frozen=True, tag=True):
+    """A command changes nothing; to `present` and `notes` only."""
+
+    reason: str
+    """One line."""
+
+
 class RunBegins(msgspec.Struct, frozen=True, tag=True):
     """A run begins, with its header as in a run file; a terminal that joins later gets it again."""
 
@@ -113,7 +120,7 @@ class LectureEnded(msgspec.Struct, frozen=True, tag=True):
     reason: str = ""
 
 
-ToTerminal: TypeAlias = Welcome | Shows | Tells | RunBegins | RunEvent | LectureEnded
+ToTerminal: TypeAlias = Welcome | Shows | Tells | CommandRefused | RunBegins | RunEvent | LectureEnded
 
 _encoder = msgspec.json.Encoder()
 _from_terminal: msgspec.json.Decoder[FromTerminal] = msgspec.json.Decoder(FromTerminal)

@@ -14,7 +14,16 @@ import pytest
 from tcptutor.base.errors import TutorError
 from tcptutor.room import host, launch, protocol, records
 from tcptutor.room.client import Interrupted
-from tcptutor.room.protocol import EndLecture, Go, LectureEnded, RunBegins, StartRun, StepBy, StopRun
+from tcptutor.room.protocol import (
+    CommandRefused,
+    EndLecture,
+    Go,
+    LectureEnded,
+    RunBegins,
+    StartRun,
+    StepBy,
+    StopRun,
+)
 from tcptutor.room.talk import LecturePlace
 from tests import patience
 from tests.room.lectures import (
@@ -183,11 +192,14 @@ async def test_a_terminal_that_reads_nothing_holds_nobody(here: Path) -> None:
 
 
 async def test_the_speaker_hears_what_a_slide_lacks(here: Path) -> None:
-    async with terminal() as front:
+    async with terminal() as front, terminal("watch") as watcher:
         front.send(StartRun("live"))
         await front.heard(lambda: "no run" in " ".join(front.view.remarks if front.view else ()))
+        assert any(isinstance(each, CommandRefused) for each in front.received)
         front.send(StepBy())
         await front.heard(lambda: "no run" not in " ".join(front.view.remarks if front.view else ("no run",)))
+        await watcher.until(lambda talk: talk.place == LecturePlace(0, 1))
+        assert not any(isinstance(each, CommandRefused) for each in watcher.received)
 
 
 def test_a_second_process_of_a_lecture_leaves_the_first_alone(folder: Path) -> None:

@@ -14,7 +14,7 @@ from tcptutor.base import glyphs, places
 from tcptutor.course.outline import Course
 from tcptutor.journal.saved import Settings
 from tcptutor.room.client import Interrupted
-from tcptutor.room.protocol import RunBegins, RunEvent, Shows, Welcome
+from tcptutor.room.protocol import CommandRefused, RunBegins, RunEvent, Shows, Welcome
 from tcptutor.ui import shutdown
 from tcptutor.ui.frame import SCREEN_STYLES, START_STYLES
 from tcptutor.ui.motion import MotionChoice
@@ -61,6 +61,8 @@ class PresentApp(LectureApp):
                 self._stage.show_lecture(lecture, self._course, seed)
             case Shows(talk=talk):
                 self._stage.show_talk(talk)
+            case CommandRefused(reason=reason):
+                self._stage.show_refusal(reason)
             case RunBegins():
                 self._stage.begin_run(message)
             case RunEvent():

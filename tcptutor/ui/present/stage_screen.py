@@ -11,6 +11,7 @@ from textual.binding import BindingType
 from textual.containers import Container
 from textual.timer import Timer
 
+from tcptutor.base.printable import escaped
 from tcptutor.course.outline import Course
 from tcptutor.figures.lines import MUTED, WARN
 from tcptutor.room.flows import FLOWS
@@ -33,6 +34,8 @@ _DRAW_INTERVAL_S = 0.25
 """Minimum seconds between two drawings of a run."""
 _FRAME_S = 0.15
 """Seconds between two frames of a figure."""
+_REFUSAL_S = 5.0
+"""Seconds for which the foot says why a key did nothing."""
 _ROOMY = (100, 30)
 """Columns and lines from which the stage has a margin."""
 _PARTS = 4
@@ -67,6 +70,10 @@ class StageScreen(LectureScreen):
         self._latest_run: StageRun | None = None
         self._problem = ""
         """Reason why the screen may be out of date; empty while the lecture process answers."""
+        self._refusal = ""
+        """Reason why the last key did nothing; empty after some seconds."""
+        self._hiding: Timer | None = None
+        """Timer that removes the refusal."""
         self._zoom = 0
         self._shows_join = self._shows_answers = False
         self._poll_key: tuple[object, ...] = ()
@@ -120,6 +127,14 @@ class StageScreen(LectureScreen):
     def show_problem(self, problem: str) -> None:
         """Show in the foot why the screen may be out of date."""
         self._problem = problem
+        self.draw()
+
+    def show_refusal(self, reason: str) -> None:
+        """Show in the foot for some seconds why a key did nothing."""
+        if self._hiding is not None:
+            self._hiding.stop()
+        self._refusal = reason
+        self._hiding = self.set_timer(_REFUSAL_S, self._hide_refusal) if reason else None
         self.draw()
 
     def begin_run(self, message: RunBegins) -> None:
@@ -196,6 +211,9 @@ class StageScreen(LectureScreen):
         self._zoom = min(max(self._zoom + by, _ZOOMS[0]), _ZOOMS[-1])
         self.draw()
 
+    def _hide_refusal(self) -> None:
+        self.show_refusal("")
+
     def _advance(self) -> None:
         """Show the next frame of the figure."""
         playing = self._playback is not None and self._playback.playing and not self._motion.off_because
@@ -213,19 +231,26 @@ class StageScreen(LectureScreen):
         return StageCanvas(max(width, 1), max(height, 1), is_scaled=self._is_scaled)
 
     def _foot(self, width: int) -> StageCanvas:
+        """Draw the foot, higher if what it says needs several lines."""
         assert self._slides is not None
         foot = self._canvas(width, 2 if self._is_scaled else 1)
         number = f"{self.talk.place.slide + 1}/{len(self._slides.lecture.slides)}"
-        foot.write(width - foot.text_width(number, 1), 0, number, MUTED)
-        left = 0
+        end = width - foot.text_width(number, 1)
+        left, tall = 0, foot.text_height(1)
         if self._is_watching:
-            foot.write(0, 0, "watching", WARN)
             left = foot.text_width("watching", 1) + 3
-        if self._problem:
-            foot.write(left, 0, self._problem, WARN)
+        said = self._problem or self._refusal
+        if said:
+            lines = foot.wrap(escaped(said), end - left - 3, 1)
+            foot = self._canvas(width, max(foot.height, tall * len(lines)))
+            for at, line in enumerate(lines):
+                foot.write(left, at * tall, line, WARN)
         elif self.talk.audience.address and not self._shows_join:
             address = self.talk.audience.address.partition("://")[2] or self.talk.audience.address
             foot.write(left, 0, f"{address}   code {self.talk.audience.code}", MUTED)
+        if self._is_watching:
+            foot.write(0, 0, "watching", WARN)
+        foot.write(end, 0, number, MUTED)
         return foot
 
     def _show_poll(self) -> None:

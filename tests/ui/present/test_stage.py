@@ -16,7 +16,17 @@ from tcptutor.journal.saved import Settings
 from tcptutor.room.client import Interrupted
 from tcptutor.room.deck import default_lecture
 from tcptutor.room.flows import FLOWS
-from tcptutor.room.protocol import Black, ClosePoll, Discuss, EndLecture, Go, OpenPoll, StartRun, StepBy
+from tcptutor.room.protocol import (
+    Black,
+    ClosePoll,
+    CommandRefused,
+    Discuss,
+    EndLecture,
+    Go,
+    OpenPoll,
+    StartRun,
+    StepBy,
+)
 from tcptutor.room.slides import (
     Answer,
     Ask,
@@ -31,7 +41,7 @@ from tcptutor.room.slides import (
 )
 from tcptutor.room.talk import AudienceView, LecturePlace, PollView, RunView, Tally
 from tcptutor.ui import themes
-from tcptutor.ui.present import large_text
+from tcptutor.ui.present import large_text, stage_screen
 from tcptutor.ui.present.stage_app import PresentApp
 from tcptutor.ui.present.stage_view import StageView
 
@@ -384,3 +394,19 @@ async def test_r_goes_to_a_run_only_if_it_comes_next(course: Course) -> None:
         await pilot.pause()
         await pilot.press("r")
         assert connection.sent == [StartRun("live"), Go(LecturePlace(0, 2)), StartRun("live")]
+
+
+async def test_the_foot_says_for_a_while_why_a_key_did_nothing(
+    course: Course, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stage_screen, "_REFUSAL_S", 0.3)
+    connection = StandIn(TALK)
+    async with stage(course, connection, (80, 24)) as pilot:
+        address = AudienceView(address="http://192.0.2.1:8022/ABC", code="ABC")
+        connection.show(audience=address)
+        connection.say(CommandRefused("a vote is open and nobody has answered: v closes it " * 2))
+        await until_text(pilot, "nobody has answered")
+        assert "192.0.2.1" not in text(pilot.app)
+        assert "One lossy flow" in text(pilot.app) or shows_large(pilot, "One lossy flow")
+        await until(pilot, lambda: "nobody has answered" not in text(pilot.app))
+        assert "192.0.2.1" in text(pilot.app)
