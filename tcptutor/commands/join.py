@@ -176,7 +176,7 @@ def view_lines(view: VoterView, columns: int) -> Iterator[str]:
 
 def _choice_notes(view: VoterView, at: int) -> str:
     shares = [
-        f"{name} vote {tally.counts[at] / tally.answered * 100 if tally.answered else 0:.0f} %"
+        f"{name} vote {tally.percentages[at]} %"
         for name, tally in zip(("first", "second"), view.results, strict=False)
     ]
     right = ["right"] if at == view.right else []

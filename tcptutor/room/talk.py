@@ -6,6 +6,8 @@ from typing import Literal
 
 import msgspec
 
+from tcptutor.room.percentages import whole_percentages
+
 RunSource = Literal["live", "prepared"]
 RunState = Literal["none", "starting", "running", "ended", "failed"]
 PollPhase = Literal["voting", "counted", "discussing", "voting again", "revealed"]
@@ -46,6 +48,11 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
     """Right votes; None for a prediction, which is neither right nor wrong."""
     right_value: float | None = None
     """Right value of a numeric question in this round, in the base unit."""
+
+    @property
+    def percentages(self) -> tuple[int, ...]:
+        """Share of each choice in percent."""
+        return whole_percentages(self.counts)
 
 
 class MarkedValue(msgspec.Struct, frozen=True):

@@ -20,6 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from tcptutor.base.errors import TutorError, UnitError, UsageError
 from tcptutor.room.asked import AskedQuestion
+from tcptutor.room.talk import Tally
 from tcptutor.room.voters import UnknownVoter
 from tcptutor.room.votes import MOST_CHANGES, Votes
 from tests.room.made import CHOICES, NUMBERS, PREDICTION
@@ -105,6 +106,14 @@ def test_a_round_closed_without_an_answer_opens_again(open_votes: OpenVotes) -> 
     votes.close()
     assert [each.counts for each in votes.view.results] == [(1, 0, 0), (0, 1, 0)]
     assert len(votes.report().questions) == 1
+
+
+@given(st.lists(st.integers(0, 300), min_size=1, max_size=10))
+def test_percentages_add_up_to_100(counts: list[int]) -> None:
+    tally = Tally(counts=tuple(counts), answered=sum(counts))
+    assert sum(tally.percentages) == (100 if any(counts) else 0)
+    for count, percentage in zip(counts, tally.percentages, strict=True):
+        assert abs(percentage - 100 * count / max(1, sum(counts))) < 1
 
 
 def test_a_vote_can_be_replaced_until_it_closes(open_votes: OpenVotes) -> None:
@@ -361,6 +370,7 @@ def test_acknowledged_answers_survive_a_kill(tmp_path: Path) -> None:
     program = """
 import sys
 from pathlib import Path
+from tcptutor.room.talk import Tally
 from tcptutor.room.voters import UnknownVoter
 from tcptutor.room.votes import Votes
 from tests.room.made import CHOICES

@@ -216,7 +216,7 @@ def _bar(name: str, tally: Tally, at: int) -> str:
     return (
         f'<p class="bar"><svg viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">'
         f'<rect class="empty" width="100" height="1"/><rect width="{share * 100:.1f}" height="1"/></svg>'
-        f"<span>{name.partition(' ')[0]} {share * 100:.0f} %</span></p>"
+        f"<span>{name.partition(' ')[0]} {tally.percentages[at]} %</span></p>"
     )
 
 

@@ -149,7 +149,8 @@ def _draw_share(
     halves = round(2 * share * room)
     for number in range(row, row + bar):
         canvas.put(left, number, "█" * (halves // 2) + "▌" * (halves % 2) + "▏" * (not halves), style)
-    canvas.write(left + (halves + 1) // 2 + 2, row + (bar - size) // 2, f"{round(100 * share)}%", style, size)
+    percentage = tally.percentages[index] if count else 0
+    canvas.write(left + (halves + 1) // 2 + 2, row + (bar - size) // 2, f"{percentage}%", style, size)
 
 
 def _plain(markdown: str) -> str:

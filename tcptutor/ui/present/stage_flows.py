@@ -10,6 +10,7 @@ from tcptutor.base import units
 from tcptutor.base.algorithm_names import algorithm_name
 from tcptutor.figures.axes import round_ticks
 from tcptutor.figures.lines import MUTED, STRONG, TEXT
+from tcptutor.room.percentages import whole_percentages
 from tcptutor.room.talk import FlowBar, FlowsView, RunSource
 from tcptutor.ui.present.block_raster import BOTH
 from tcptutor.ui.present.large_text import Size
@@ -44,7 +45,10 @@ def _draw_totals(canvas: StageCanvas, view: FlowsView) -> int:
     """Draw each algorithm's part of all payload, and return the row below."""
     everything = math.fsum(total.bps for total in view.totals)
     width = (canvas.width + _GAP) // max(1, len(view.totals)) - _GAP
-    figures = [_percent(total.bps / everything) if everything else str(total.flows) for total in view.totals]
+    figures = [str(total.flows) for total in view.totals]
+    if everything:
+        rates = [total.bps for total in view.totals]
+        figures = [_percent(*each) for each in zip(rates, whole_percentages(rates), strict=True)]
     size, line = _figure_size(canvas, width, figures), canvas.text_height(1)
     names = [algorithm_name(total.algorithm) for total in view.totals]
     flows = [f"{name}, {total.flows}" for name, total in zip(names, view.totals, strict=True)]
@@ -74,8 +78,8 @@ def _fitting(canvas: StageCanvas, width: int, forms: Iterable[Sequence[str]]) ->
     return texts
 
 
-def _percent(share: float) -> str:
-    return "< 1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
+def _percent(bps: float, percentage: int) -> str:
+    return "< 1 %" if bps and not percentage else f"{percentage} %"
 
 
 def _figure_size(canvas: StageCanvas, width: int, figures: Sequence[str]) -> Size:
