@@ -11,13 +11,13 @@ from pathlib import Path
 from tcptutor.base import places
 from tcptutor.base.errors import UsageError
 from tcptutor.base.files import atomic
-from tcptutor.commands.output import print_files
+from tcptutor.commands.output import print_files, warn
 from tcptutor.commands.present_check import check_lecture
 from tcptutor.commands.present_request import PresentRequest
 from tcptutor.commands.targets import check_regular
 from tcptutor.course.outline import OpenedCourse
 from tcptutor.room.deck import default_lecture
-from tcptutor.room.lecture_file import read_lecture, write_lecture
+from tcptutor.room.lecture_file import LectureMistakes, read_lecture, write_lecture
 from tcptutor.room.records import OpenedLecture
 from tcptutor.room.slides import Lecture
 from tcptutor.room.talk import LecturePlace
@@ -85,4 +85,10 @@ def _lecture(request: PresentRequest) -> tuple[Lecture, LecturePlace]:
         return default_lecture(course, request.target or "")
     if request.target is not None:
         raise UsageError("--lecture has slides of its own: omit the module")
-    return read_lecture(request.lecture, course), LecturePlace()
+    try:
+        return read_lecture(request.lecture, course), LecturePlace()
+    except LectureMistakes as error:
+        *others, last = error.mistakes
+        for each in others:
+            warn(str(each))
+        raise last from None

@@ -28,16 +28,17 @@ algorithms = ["reno", "cubic", "bbr"]   # optional: what students choose from
 from __future__ import annotations
 
 import json
-import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from tcptutor.base import places
-from tcptutor.base.errors import UsageError, unknown
+from tcptutor.base.errors import ContentError, UsageError, unknown
 from tcptutor.course.experiments import Catalogue
 from tcptutor.course.lesson_file import LessonFile
 from tcptutor.course.outline import Course, Module
@@ -59,6 +60,8 @@ from tcptutor.spec import ALGORITHMS
 MOST_SLIDES = 500
 
 _MOST_MINUTES = 600
+_MOST_MISTAKES = 20
+"""Mistakes after which the rest of the file is not read."""
 _NUMBERED = re.compile(r"\d+\.\d+")
 """Number of a page on the screen, such as 1.9."""
 
@@ -79,11 +82,8 @@ class SlideTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     minutes: float | None = None
     notes: str = ""
 
-    def contradiction(self) -> tuple[str, str] | None:
-        """Return key and reason of a value that cannot be used, or None."""
-        return next(self._contradictions(), None)
-
-    def _contradictions(self) -> Iterator[tuple[str, str]]:
+    def contradictions(self) -> Iterator[tuple[str, str]]:
+        """Yield key and reason of each value that cannot be used."""
         if self.page and self.module:
             yield "module", "goes without page: it stands for all pages of the module"
         if self.page and self.flows:
@@ -114,33 +114,91 @@ class LectureTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     slide: tuple[SlideTable, ...] = ()
 
 
+class LectureMistakes(ContentError):
+    """Several mistakes in a lecture file."""
+
+    def __init__(self, mistakes: Sequence[ContentError]) -> None:
+        others = len(mistakes) - 1
+        super().__init__(f"{mistakes[0]} (and {others} more mistake{'s' if others > 1 else ''})")
+        self.mistakes = tuple(mistakes)
+
+
 def read_lecture(path: Path, course: Course) -> Lecture:
     """Read a lecture file.
 
     Raises:
-        ContentError: The file cannot be read, or names what the course does not have: one line with file and key.
+        LectureMistakes: The file has several mistakes.
+        ContentError: The file cannot be read, or has a mistake: one line with file and key.
     """
     absolute = path.absolute()
     file = LessonFile(absolute, absolute.parent)
-    table = file.read(LectureTable)
-    if not table.title.strip():
-        raise file.problem("is empty", "title")
-    if not math.isfinite(table.minutes) or not 0 <= table.minutes <= _MOST_MINUTES:
-        raise file.problem(f"{table.minutes:g} is out of bounds: 0 to {_MOST_MINUTES}", "minutes")
-    if not table.slide:
-        raise file.problem("is missing: add a [[slide]] with a page, a module or a title", "slide")
-    catalogue = Catalogue(course.root or places.lessons())
+    table = file.tables(file.text())
+    mistakes = list(islice(_top_mistakes(file, table), _MOST_MISTAKES))
+    entries: list[Any] = table["slide"] if isinstance(table.get("slide"), list) else []
     slides: list[Slide] = []
-    for number, each in enumerate(table.slide, 1):
-        key = f"slide[{number}]" if len(table.slide) > 1 else "slide"
-        if wrong := each.contradiction():
-            raise file.problem(wrong[1], ".".join(filter(None, (key, wrong[0]))))
-        slides += _Reader(file, course, catalogue, key).slides(each)
-        if len(slides) > MOST_SLIDES:
-            raise file.problem(f"the lecture has more than {MOST_SLIDES} slides: split it", key)
-    return msgspec.structs.replace(
-        lecture_of(course, table.title.strip(), slides), planned_minutes=table.minutes
-    )
+    catalogue = Catalogue(course.root or places.lessons())
+    for number, entry in enumerate(entries):
+        found = list(islice(_slide_mistakes(file, entries, number), _MOST_MISTAKES))
+        if not found:
+            key = f"slide[{number + 1}]" if len(entries) > 1 else "slide"
+            try:
+                slides += _Reader(file, course, catalogue, key).slides(msgspec.convert(entry, SlideTable))
+            except ContentError as error:
+                found = [error]
+            if len(slides) > MOST_SLIDES:
+                raise file.problem(f"the lecture has more than {MOST_SLIDES} slides: split it", key)
+        mistakes += found
+        if len(mistakes) >= _MOST_MISTAKES:
+            break
+    if mistakes:
+        raise LectureMistakes(mistakes) if len(mistakes) > 1 else mistakes[0]
+    lecture = lecture_of(course, table["title"].strip(), slides)
+    return msgspec.structs.replace(lecture, planned_minutes=float(table.get("minutes", 0)))
+
+
+def _top_mistakes(file: LessonFile, table: dict[str, Any]) -> Iterator[ContentError]:
+    """Yield the mistakes outside of slides."""
+    usable: dict[str, Any] = {"title": "x"}
+    for key, value in table.items():
+        if key == "slide" and isinstance(value, list):
+            continue
+        found = list(_mistake(file, {"title": "x", key: value}))
+        yield from found
+        if not found:
+            usable[key] = value
+    if "title" not in table:
+        yield from _mistake(file, {})
+    lecture = msgspec.convert(usable, LectureTable)
+    if not lecture.title.strip():
+        yield file.problem("is empty", "title")
+    if not 0 <= lecture.minutes <= _MOST_MINUTES:
+        yield file.problem(f"{lecture.minutes:g} is out of bounds: 0 to {_MOST_MINUTES}", "minutes")
+    if table.get("slide", []) == []:
+        yield file.problem("is missing: add a [[slide]] with a page, a module or a title", "slide")
+
+
+def _slide_mistakes(file: LessonFile, entries: list[Any], at: int) -> Iterator[ContentError]:
+    """Yield the mistakes of a slide's keys, apart from names that the course does not have."""
+    entry, is_shaped = entries[at], True
+    for part in [{key: value} for key, value in entry.items()] if isinstance(entry, dict) else [entry]:
+        try:
+            msgspec.convert(part, SlideTable)
+        except msgspec.ValidationError:
+            is_shaped = False
+            alone = [*[{}] * at, part, *[{}] * (len(entries) - at - 1)]
+            yield from _mistake(file, {"title": "x", "slide": alone})
+    if is_shaped:
+        name = f"slide[{at + 1}]" if len(entries) > 1 else "slide"
+        for key, reason in msgspec.convert(entry, SlideTable).contradictions():
+            yield file.problem(reason, ".".join(filter(None, (name, key))))
+
+
+def _mistake(file: LessonFile, table: dict[str, Any]) -> Iterator[ContentError]:
+    """Yield why a table is no lecture."""
+    try:
+        file.convert_table(table, LectureTable)
+    except ContentError as error:
+        yield error
 
 
 def write_lecture(course: Course, target: str = "") -> str:

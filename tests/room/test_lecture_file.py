@@ -191,6 +191,33 @@ def test_mistake_in_a_slide_is_one_line_with_its_key(
     assert reason in message
 
 
+def test_each_mistake_of_a_file_is_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "lecture.toml"
+    path.write_text(
+        """
+        titel = "x"
+        minutes = 1000
+        [[slide]]
+        page = "3.4"
+        [[slide]]
+        pages = "3.4"
+        minutes = "8"
+        [[slide]]
+        page = "parallel-stream/one-lossy-flow"
+        [[slide]]
+        page = "3.4"
+        hide = ["3"]
+        minutes = -1
+        """,
+        encoding="utf-8",
+    )
+    done = command.here("present", "--lecture", path, "--check")
+    assert done.returncode == 2
+    keys = [line.partition("lecture.toml: ")[2].partition(": ")[0] for line in done.stderr.splitlines()]
+    slides = ["slide[2].pages", "slide[2].minutes", "slide[3].page", "slide[4].hide", "slide[4].minutes"]
+    assert keys == ["titel", "title", "minutes", *slides]
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
@@ -199,12 +226,28 @@ def test_mistake_in_a_slide_is_one_line_with_its_key(
         (b'title = "x"\n', "slide"),
         (b'title = "x"\nminutes = 1e9\n[[slide]]\npage = "3.4"\n', "minutes"),
         (b'title = "x"\nslide = "3.4"\n', "list"),
+        (b'title = "x"\nslide = ["3.4", 3]\n', "table"),
+        (b'title = "x"\nminutes = 1' + b"0" * 400 + b'\n[[slide]]\npage = "3.4"\n', "minutes"),
+        (b'title = "x"\n' + b"[[slide]]\n" * 25_000, "19 more"),
         ('title = "gr\u00f6\u00dfer"'.encode("latin-1"), "UTF-8"),
         (b'title = "x"\n' + b"# long\n" * 100_000, "256 KiB"),
         (b'title = "x"\n' + b'[[slide]]\nmodule = "pacing"\n' * 60, "500 slides"),
         (b"\x00\xff", "UTF-8"),
     ],
-    ids=["empty", "blank", "slides", "minutes", "type", "latin", "size", "many", "binary"],
+    ids=[
+        "empty",
+        "blank",
+        "slides",
+        "minutes",
+        "type",
+        "entries",
+        "huge",
+        "empties",
+        "latin",
+        "size",
+        "many",
+        "binary",
+    ],
 )
 def test_file_that_cannot_be_read_is_one_line(
     tmp_path: Path, course: Course, content: bytes, reason: str
