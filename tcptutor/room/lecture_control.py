@@ -49,7 +49,7 @@ from tcptutor.room.protocol import (
 )
 from tcptutor.room.records import LectureLog, OpenedLecture
 from tcptutor.room.slides import FlowsShown
-from tcptutor.room.talk import LecturePlace, RunSource, Talk, TeacherView
+from tcptutor.room.talk import FlowsView, LecturePlace, MarkedValue, RunSource, Talk, TeacherView
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
 from tcptutor.wire.protocol import Event
@@ -125,7 +125,7 @@ class LectureControl:
             talk_of(self.state, self.lecture, has_prepared=has_prepared),
             poll=self._polls.view(self.lecture.slides[self.state.place.slide]),
             audience=self._polls.audience,
-            flows=self._meter.view() if self._meter is not None and shown == self._metered else None,
+            flows=self._flows,
         )
 
     @property
@@ -149,6 +149,15 @@ class LectureControl:
     def _shown(self) -> LecturePlace | None:
         """LecturePlace of the step whose run is on screen."""
         return shown_run(self.lecture, self.state.place)
+
+    @property
+    def _flows(self) -> FlowsView | None:
+        """The room experiment on screen."""
+        if self._meter is None or self._shown != self._metered:
+            return None
+        view = self._meter.view()
+        is_over = run_of(self.state, self._metered).state in ("ended", "failed")
+        return msgspec.structs.replace(view, state="stopped") if is_over and view.state == "running" else view
 
     @property
     def _now(self) -> float:
@@ -247,12 +256,15 @@ class LectureControl:
         return isinstance(self.lecture.slides[place.slide].steps[place.step], FlowsShown)
 
     async def _compare(self) -> None:
-        """Show the room what models and run say about its prediction, once the run has ended."""
-        asked = self._polls.asked
-        run = await self._run_on_slide() if asked is not None and asked.is_prediction else None
-        if asked is None or run is None or not run.complete:
+        """Show the room what models and the latest run say about its prediction; nothing until the run has ended."""
+        asked, slide = self._polls.asked, self.state.place.slide
+        if asked is None or not asked.is_prediction or self._polls.view(self.lecture.slides[slide]) is None:
             return
-        compared = await asyncio.to_thread(self._pages.compare, asked, run)
+        is_running = self._runs.shown is not None and self._runs.shown.slide == slide
+        run = None if is_running else await self._run_on_slide()
+        compared: tuple[float | None, tuple[MarkedValue, ...]] | None = None, ()
+        if run is not None and run.complete:
+            compared = await asyncio.to_thread(self._pages.compare, asked, run)
         if compared is not None and self._polls.asked == asked:
             self._polls.compare(*compared)
 
@@ -284,6 +296,7 @@ class LectureControl:
         if play.shown == self._shown:
             self._listener.run_changed()
         self._listener.lecture_changed()
+        self._spawn(self._compare())
 
     def run_took(self, play: Play, event: Event, text: bytes) -> None:
         """Pass an event on."""
@@ -292,9 +305,9 @@ class LectureControl:
             self._meter.take(event)
             self._listener.lecture_changed()
 
-    def run_over(self, shown: LecturePlace, problem: str) -> None:
+    def run_over(self, shown: LecturePlace, problem: str, *, is_stopped: bool) -> None:
         """Record the end of a run."""
-        self._append(RunOver(shown, problem))
+        self._append(RunOver(shown, problem, is_stopped))
         if shown == self._metered:
             self._polls.show_flows(self._meter)
         self._listener.lecture_changed()

@@ -51,7 +51,7 @@ class RunListener(Protocol):
     def run_took(self, play: Play, event: Event, text: bytes) -> None:
         """Announce an event and its text."""
 
-    def run_over(self, shown: LecturePlace, problem: str) -> None:
+    def run_over(self, shown: LecturePlace, problem: str, *, is_stopped: bool) -> None:
         """Announce the end of a run, which may have no first event; the problem is empty unless it failed."""
 
     def remark(self, text: str) -> None:
@@ -138,7 +138,7 @@ class LectureRuns:
         return self._lab
 
     async def _run(self, shown: LecturePlace, experiment: Experiment, source: RunSource) -> None:
-        problem = ""
+        problem, is_stopped = "", False
         try:
             if source == "live":
                 await self._live(shown, experiment)
@@ -146,9 +146,12 @@ class LectureRuns:
                 await self._prepared(shown, experiment)
         except TutorError as error:
             problem = str(error)
+        except asyncio.CancelledError:
+            is_stopped = True
+            raise
         finally:
             self._task = self.shown = None
-            self._listener.run_over(shown, problem)
+            self._listener.run_over(shown, problem, is_stopped=is_stopped)
 
     async def _live(self, shown: LecturePlace, experiment: Experiment) -> None:
         lab, play = self._open_lab(), None

@@ -52,6 +52,8 @@ class RunOver(msgspec.Struct, frozen=True, tag=True):
 
     shown: LecturePlace
     problem: str = ""
+    is_stopped: bool = False
+    """True if the teacher stopped it."""
 
 
 class Polled(msgspec.Struct, frozen=True, tag=True):
@@ -116,6 +118,7 @@ class ShownRun(msgspec.Struct, frozen=True, kw_only=True):
     state: RunState = "none"
     id: str = ""
     problem: str = ""
+    is_stopped: bool = False
     live_runs: int = 0
     """Live runs of the step so far: each takes the next seed."""
 
@@ -149,9 +152,10 @@ def fold(state: LectureState, record: LectureRecord) -> LectureState:
         case RunBegan(shown=shown, id=id_, source=source):
             run = replace(run_of(state, shown), state="running", id=id_, source=source)
             state = _with_run(state, shown, run)
-        case RunOver(shown=shown, problem=problem):
+        case RunOver(shown=shown, problem=problem, is_stopped=is_stopped):
             ended: RunState = "failed" if problem else "ended"
-            state = _with_run(state, shown, replace(run_of(state, shown), state=ended, problem=problem))
+            run = replace(run_of(state, shown), state=ended, problem=problem, is_stopped=is_stopped)
+            state = _with_run(state, shown, run)
         case Resumed():
             runs = {shown: _interrupted(run) for shown, run in state.runs.items()}
             state = replace(state, runs=runs)
@@ -220,7 +224,12 @@ def talk_of(state: LectureState, lecture: Lecture, *, has_prepared: bool = False
         place=state.place,
         is_black=state.is_black,
         run=RunView(
-            state=run.state, source=run.source, id=run.id, problem=run.problem, has_prepared=has_prepared
+            state=run.state,
+            source=run.source,
+            id=run.id,
+            problem=run.problem,
+            is_stopped=run.is_stopped,
+            has_prepared=has_prepared,
         ),
     )
 

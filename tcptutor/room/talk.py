@@ -32,6 +32,8 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     """Id of the run whose events the lecture process sends; empty before the first."""
     problem: str = ""
     """Reason why a live run failed; one line."""
+    is_stopped: bool = False
+    """True if the teacher stopped it before its end."""
     has_prepared: bool = False
     """True if `--check` has prepared a run that can be shown instead."""
 
@@ -121,7 +123,8 @@ class AlgorithmTotal(msgspec.Struct, frozen=True, kw_only=True):
 class FlowsView(msgspec.Struct, frozen=True, kw_only=True):
     """A room experiment: the flows that the students own on a shared bottleneck, and what each gets."""
 
-    state: Literal["ready", "running", "ended"] = "ready"
+    state: Literal["ready", "running", "stopped", "ended"] = "ready"
+    """Stopped also if it failed: without a result."""
     flows: tuple[FlowBar, ...]
     """Grouped by algorithm."""
     totals: tuple[AlgorithmTotal, ...]

@@ -125,7 +125,8 @@ async def test_a_slides_run_comes_back_with_its_slide(here: Path) -> None:
         talk = await front.until(lambda talk: talk.run.state == "running")
         first = talk.run.id
         front.send(StopRun())
-        await front.until(lambda talk: talk.run.state == "ended")
+        talk = await front.until(lambda talk: talk.run.state == "ended")
+        assert talk.run.is_stopped
         front.send(Go(LecturePlace(2, 1)))
         await front.until(lambda talk: talk.place == LecturePlace(2, 1))
         assert front.talk is not None

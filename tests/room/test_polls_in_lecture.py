@@ -15,6 +15,7 @@ import aiohttp
 import msgspec
 import pytest
 
+from tcptutor.room import lecture_runs
 from tcptutor.room.lecture_polls import LecturePolls
 from tcptutor.room.protocol import ClosePoll, Discuss, EndLecture, Go, LectureEnded, OpenPoll, StartRun
 from tcptutor.room.slides import Ask, FlowsShown, RunShown, Sentence, Slide
@@ -229,3 +230,25 @@ async def test_flows_run_only_with_the_rooms_picks_and_once(here: Path) -> None:
         front.send(StartRun("live"))
         talk = await front.until(lambda talk: talk.flows is not None)
         assert [(each.algorithm, each.voters) for each in talk.flows.totals] == [("cubic", 1)]
+
+
+async def test_a_prediction_is_compared_with_the_run_on_screen_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lecture_runs, "_LONGEST_PLAY_S", 1.0)
+    predicted = msgspec.structs.replace(ASKED, module="tcp-basics", page="two-segments-at-a-time")
+    async with (
+        served_here(opened(slide("one"), predicted)),
+        terminal() as front,
+        students(front, 1) as room,
+    ):
+        front.send(Go(LecturePlace(1, 1)))
+        front.send(OpenPoll())
+        await front.until(lambda talk: talk.poll is not None)
+        assert await room[0].vote("9 Mbit/s") == 200
+        front.send(Go(LecturePlace(1, 2)))
+        front.send(ClosePoll(reveal=True))
+        front.send(StartRun("prepared"))
+        await front.until(lambda talk: talk.poll is not None and talk.poll.measured is not None)
+        front.send(StartRun("prepared"))
+        talk = await front.until(lambda talk: talk.poll is not None and talk.poll.measured is None)
+        assert talk.run.state == "running"
+        await front.until(lambda talk: talk.poll is not None and talk.poll.measured is not None)

@@ -93,7 +93,10 @@ def run_words(run: RunView) -> tuple[str, str]:
         case "failed":
             advice = "R plays the prepared run" if run.has_prepared else "r runs it again"
             return f"{run.problem.rstrip('.')}: {advice}", WARN
-    return f"{run.source}, {run.state}", STRONG if run.state == "running" else MUTED
+    return (
+        f"{run.source}, {'stopped' if run.is_stopped else run.state}",
+        STRONG if run.state == "running" else MUTED,
+    )
 
 
 def vote_words(poll: PollView, joined: int) -> str:

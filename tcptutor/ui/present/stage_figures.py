@@ -135,7 +135,9 @@ def _draw_bars(canvas: StageCanvas, row: int, bars: Sequence[PredictionBar]) -> 
 def _draw_badge(canvas: StageCanvas, row: int, run: StageRun, view: RunView) -> int:
     """Draw whether the run is live and how far it is, at the right end; return the column where it begins."""
     total, now = run.live.run.experiment.seconds, run.live.run.experiment_s
-    progress = f"{now:.0f} of {total:g} s  " if run.live.in_progress else ""
+    progress = f"{now:.0f} of {total:g} s  " if run.live.in_progress or view.is_stopped else ""
+    if view.is_stopped:
+        progress = f"stopped at {progress}"
     start = write_label(canvas, row, view.source)
     start -= canvas.text_width(progress, 1)
     canvas.write(start, row, progress, MUTED)

@@ -172,6 +172,8 @@ def _status(view: FlowsView) -> Iterator[tuple[str]]:
             when = f"{view.seconds:g} s"
         case "running":
             when = f"at {view.t:.0f} s of {view.seconds:g} s"
+        case "stopped":
+            when = f"stopped at {view.t:.0f} s of {view.seconds:g} s"
         case "ended":
             when = f"mean from {view.warmup:g} s to {view.seconds:g} s"
     parts = [part for part in (link, when, fairness, fastest) if part]

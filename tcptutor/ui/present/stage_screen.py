@@ -145,6 +145,8 @@ class StageScreen(LectureScreen):
             shown = run_shown(slide, self.talk.place.step)
             planned = slide_run(self._course, slide, shown) if shown else None
         self._latest_run, self._problem = StageRun(message, planned), ""
+        if self.run is not None and self.talk.run.state in ("ended", "failed"):
+            self.run.end()  # a terminal that joins later hears of no other end
 
     def take_event(self, message: RunEvent) -> None:
         """Add an event to the run that is followed."""

@@ -48,7 +48,7 @@ from tcptutor.ui.present.stage_view import StageView
 from ..fakes import recorded
 from ..moving_figure import Wagon, page_with
 from ..screen import text, until, until_text
-from .stand_in import StandIn
+from .stand_in import RUN, StandIn
 from .test_stage_flows import experiment as flows_view
 
 PAGE = {"module": "one-flow", "page": "one-lossy-flow"}
@@ -410,3 +410,13 @@ async def test_the_foot_says_for_a_while_why_a_key_did_nothing(
         assert "One lossy flow" in text(pilot.app) or shows_large(pilot, "One lossy flow")
         await until(pilot, lambda: "nobody has answered" not in text(pilot.app))
         assert "192.0.2.1" in text(pilot.app)
+
+
+async def test_a_stopped_run_says_when_it_was_stopped(course: Course, lossy: Any) -> None:
+    connection = StandIn(TALK)
+    async with stage(course, connection) as pilot:
+        connection.show(place=LecturePlace(0, 1))
+        connection.play(lossy, until=5)
+        await until_text(pilot, "throughput now")
+        connection.show(run=RunView(state="ended", id=RUN, is_stopped=True))
+        await until_text(pilot, "stopped at 5 of")
