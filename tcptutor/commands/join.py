@@ -201,9 +201,11 @@ def _own_flow(flow: OwnFlow) -> str:
     fair = f"an equal share is {units.rate(flow.fair_bps, 2)}"
     if flow.bps is None:
         return f"Your flow: {flow.algorithm}, one of {flow.flows}; {fair}"
-    return (
-        f"Your flow: {flow.algorithm}, {units.rate(flow.bps, 2)}, place {flow.rank} of {flow.flows}; {fair}"
+    before = (
+        f"{flow.earlier_algorithm}, {units.rate(flow.earlier_bps, 2)} → " if flow.earlier_algorithm else ""
     )
+    rate = units.rate(flow.bps, 2)
+    return f"Your flow: {before}{flow.algorithm}, {rate}, place {flow.rank} of {flow.flows}; {fair}"
 
 
 def _how_to_answer(view: VoterView) -> Iterator[str]:

@@ -143,6 +143,8 @@ class AskedQuestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """Unit of a number without one, such as "Mbit/s"."""
     example: str = ""
     """Example of a numeric answer, such as "9 Mbit/s"."""
+    title: str = ""
+    """Headline of the slide of a question that is on no page."""
     setting: str = ""
     """Settings of the experiment that is predicted, in a line; empty for other questions."""
 

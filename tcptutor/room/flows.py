@@ -75,21 +75,26 @@ class OwnFlow(msgspec.Struct, frozen=True, kw_only=True):
     """Mean payload, bit/s; None before the run's end."""
     rank: int | None = None
     """Place among all flows, 1 for the fastest; None before the run's end."""
+    earlier_algorithm: str = ""
+    """Algorithm of the student's flow in the run after the first vote; empty without one."""
+    earlier_bps: float = 0.0
+    """Mean payload of that flow, bit/s."""
 
 
-def ask_algorithms(shown: FlowsShown, experiment: Experiment) -> AskedQuestion:
+def ask_algorithms(shown: FlowsShown, experiment: Experiment, title: str = "") -> AskedQuestion:
     """Return the vote on the algorithms of the students' flows; nothing is right or wrong.
 
     Args:
         shown: The algorithms to pick from.
         experiment: The experiment if nobody picks one.
+        title: Headline of the slide.
     """
     names = tuple(map(algorithm_name, shown.algorithms))
     pick = AskedRound(text="Pick your flow's congestion control.", choices=names)
     setting, rate = experiment_line(experiment, with_senders=False), experiment.path.rate or 0.0
     if rate < MOST_FLOWS * LEAST_SHARE:
         setting += f" · with more than {rate / LEAST_SHARE:.0f} flows a faster link"
-    return AskedQuestion(activity=FLOWS, rounds=(pick, pick), setting=setting)
+    return AskedQuestion(activity=FLOWS, title=title, rounds=(pick, pick), setting=setting)
 
 
 def plan_flows(base: Experiment, algorithms: Sequence[str], picks: Mapping[str, int], seed: int) -> FlowsPlan:
@@ -203,6 +208,18 @@ class FlowMeter:
         bps = self._results[flow].throughput_bps
         rank = 1 + sum(result.throughput_bps > bps for result in self._results.values())
         return msgspec.structs.replace(mine, bps=bps, rank=rank)
+
+    def rates_of(self, picks: Mapping[str, int]) -> dict[str, float]:
+        """Return the mean payload of each voter's flow; empty before the end, and if the run is not of these picks."""
+        plan = self._plan
+        picked = {voter: plan.algorithms[flow] for voter, flow in plan.owners.items()}
+        if not self._results or picked != {voter: plan.offered[pick] for voter, pick in picks.items()}:
+            return {}
+        return {
+            voter: self._results[flow].throughput_bps
+            for voter, flow in plan.owners.items()
+            if flow in self._results
+        }
 
     def _add(self, row: Sample) -> None:
         if not 0 <= row.flow < len(self._recent):

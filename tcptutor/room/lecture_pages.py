@@ -76,7 +76,7 @@ class LecturePages:
         slide = self._lecture.slides[place.slide]
         match slide.steps[place.step]:
             case FlowsShown() as shown:
-                return ask_algorithms(shown, flows_run(self._catalogue, shown))
+                return ask_algorithms(shown, flows_run(self._catalogue, shown), slide.headline)
             case Ask(activity=activity) if (page := step_of(self._course, slide)) is not None:
                 return ask(page, activity, module=slide.module, seed=self._seed, context=MarkContext(run=run))
         raise UsageError("the course has this page no longer")

@@ -21,6 +21,7 @@ from tcptutor.room.talk import MarkedValue, PollPhase, PollView, Suggestion, Tal
 from tcptutor.room.vote_events import (
     AnswerGiven,
     DiscussionStarted,
+    FlowsMeasured,
     PollCancelled,
     PollClosed,
     PollMeasured,
@@ -48,6 +49,8 @@ class Poll(msgspec.Struct, kw_only=True):
     """Time that each closed round was open."""
     measured: float | None = None
     models: tuple[MarkedValue, ...] = ()
+    flows: dict[int, FlowsMeasured] = {}
+    """Runs of the flows that a round picked, by the round counted from 0."""
 
     @property
     def is_open(self) -> bool:
@@ -208,5 +211,7 @@ def _change(poll: Poll, event: VoteEvent) -> None:
             poll.phase = "revealed"
         case PollMeasured(measured, models):
             poll.measured, poll.models = measured, models
+        case FlowsMeasured() if not poll.is_open:
+            poll.flows[len(poll.answers) - 1] = event
         case _:
             pass

@@ -14,7 +14,7 @@ import msgspec
 from tcptutor.base import files
 from tcptutor.base.errors import TutorError, refused
 from tcptutor.room.asked import AskedQuestion, CountedAnswer
-from tcptutor.room.talk import MarkedValue
+from tcptutor.room.talk import AlgorithmTotal, MarkedValue
 
 
 class PollOpened(msgspec.Struct, frozen=True, tag=True):
@@ -63,6 +63,14 @@ class PollMeasured(msgspec.Struct, frozen=True, tag=True):
     models: tuple[MarkedValue, ...] = ()
 
 
+class FlowsMeasured(msgspec.Struct, frozen=True, tag=True):
+    """The run of the flows that this round picked has ended."""
+
+    totals: tuple[AlgorithmTotal, ...]
+    rates: dict[str, float]
+    """Mean payload of each voter's flow, bit/s."""
+
+
 class PollCancelled(msgspec.Struct, frozen=True, tag=True):
     """The question is withdrawn: its answers do not count."""
 
@@ -76,6 +84,7 @@ VoteEvent: TypeAlias = (
     | DiscussionStarted
     | PollRevealed
     | PollMeasured
+    | FlowsMeasured
     | PollCancelled
 )
 

@@ -11,8 +11,10 @@ from string import ascii_uppercase
 import msgspec
 
 from tcptutor.base import units
+from tcptutor.base.algorithm_names import algorithm_name
+from tcptutor.base.printable import escaped
 from tcptutor.room.polls import Poll
-from tcptutor.room.talk import MarkedValue, Tally
+from tcptutor.room.talk import AlgorithmTotal, MarkedValue, Tally
 
 _SHORT = 12
 """Characters of a choice that stands for itself in the report."""
@@ -39,6 +41,10 @@ class ReportedQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """Normalized gain of those who voted twice; None if nobody did or all were right at first."""
     models: tuple[MarkedValue, ...]
     measured: float | None
+    title: str = ""
+    """Headline of the slide of a question that is on no page."""
+    flows: dict[int, tuple[AlgorithmTotal, ...]] = {}
+    """Payload of the flows that a round picked, by the round counted from 1."""
 
 
 class Participation(msgspec.Struct, frozen=True):
@@ -62,10 +68,12 @@ class VoteReport(msgspec.Struct, frozen=True, kw_only=True):
         """Return the report for a terminal."""
         lines = [f"{self.joined} joined, {_count(len(self.questions), 'question')}"]
         for each in self.questions:
-            place = f"{each.module}/{each.page}: " if each.page else ""
-            lines += ["", f"{each.number}. {place}{each.activity}"]
+            place = f"{each.module}/{each.page}" if each.page else escaped(each.title)
+            lines += ["", f"{each.number}. {': '.join(filter(None, (place, each.activity)))}"]
             for at in range(len(each.rounds)):
                 lines.append(f"   {('first', 'second')[at]} vote: {_tally_line(each, at)}")
+                if totals := each.flows.get(at + 1):
+                    lines.append(f"   its flows: {_totals_line(totals)}")
             if each.gain is not None:
                 lines.append(f"   normalized gain {each.gain:+.2f} among {each.voted_twice} who voted twice")
             if each.measured is not None:
@@ -153,6 +161,8 @@ def _reported(poll: Poll) -> ReportedQuestion:
         gain=poll.gain,
         models=poll.models,
         measured=poll.measured,
+        title=poll.asked.title,
+        flows={at + 1: run.totals for at, run in poll.flows.items()},
     )
 
 
@@ -167,6 +177,14 @@ def _tally_line(question: ReportedQuestion, at: int) -> str:
         names = [_choice_name(question, index) for index in range(len(tally.counts))]
         line += f" ({', '.join(f'{name} {count}' for name, count in zip(names, tally.counts, strict=True))})"
     return line
+
+
+def _totals_line(totals: Sequence[AlgorithmTotal]) -> str:
+    return ", ".join(
+        f"{algorithm_name(each.algorithm)} {units.rate(each.bps / each.flows, 2)} a flow"
+        f" (all {each.flows}: {units.rate(each.bps, 2)})"
+        for each in totals
+    )
 
 
 def _choice_name(question: ReportedQuestion, index: int) -> str:

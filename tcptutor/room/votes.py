@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -21,6 +22,7 @@ from tcptutor.room.talk import MarkedValue, PollView, Suggestion, Tally
 from tcptutor.room.vote_events import (
     AnswerGiven,
     DiscussionStarted,
+    FlowsMeasured,
     PollCancelled,
     PollClosed,
     PollMeasured,
@@ -200,7 +202,7 @@ class Votes:
             why_popular_wrong=view.why_popular_wrong,
             why_right=view.why_right,
             measured=view.measured,
-            flow=self._meter.own(voter.id) if self._meter and poll.asked.activity == FLOWS else None,
+            flow=self._own_flow(voter.id),
         )
 
     # The teacher
@@ -265,6 +267,9 @@ class Votes:
         if meter is not None and not meter.has_begun and self.picks:
             self.close()
         self._meter = meter
+        if meter is not None and (rates := meter.rates_of(self.picks)):
+            with suppress(TutorError):  # a full disk costs the comparison alone
+                self._store(FlowsMeasured(meter.view().totals, rates))
         self.version += 1
         self.on_change()
 
@@ -312,6 +317,16 @@ class Votes:
         if self._record.current is None:
             raise UsageError("no question is open: open a vote first")
         return self._record.current
+
+    def _own_flow(self, voter: str) -> OwnFlow | None:
+        poll = self._record.current
+        if poll is None or poll.asked.activity != FLOWS or self._meter is None:
+            return None
+        flow, first = self._meter.own(voter), poll.flows.get(0)
+        if flow is None or first is None or voter not in first.rates or len(poll.answers) == 1:
+            return flow
+        algorithm = poll.asked.rounds[0].words(poll.answers[0][voter])
+        return msgspec.structs.replace(flow, earlier_algorithm=algorithm, earlier_bps=first.rates[voter])
 
     def _change(self, event: VoteEvent) -> None:
         self._store(event, sync=True)

@@ -151,6 +151,22 @@ def test_each_student_sees_the_own_flow_alone(tmp_path: Path) -> None:
     assert votes.view.phase == "voting again", "the room may change its mind"
     votes.show_flows(meter)
     assert votes.view.phase == "voting again", "the earlier run is still shown"
+    for token in tokens[:2]:
+        votes.vote(token, "1-2", 2)
+    votes.close()
+    votes.close_file()
+    votes = Votes(tmp_path, "lecture-1")
+    plan = plan_flows(BASE, ALGORITHMS, votes.picks, seed=8)
+    meter = FlowMeter(plan)
+    meter.take(_finished(plan, [4e6, 6e6]))
+    votes.show_flows(meter)
+    flow = votes.voter_view(tokens[0]).flow
+    assert flow is not None
+    assert (flow.earlier_algorithm, flow.earlier_bps, flow.algorithm) == ("Reno", 1e6, "BBR")
+    assert "1 Mbit/s → " in vote_page.shown(votes.voter_view(tokens[0]))
+    report = votes.report()
+    assert [sum(each.bps for each in run) for run in report.questions[0].flows.values()] == [10e6, 10e6]
+    assert "BBR 5 Mbit/s a flow (all 2: 10 Mbit/s)" in report.text()
     votes.close_file()
 
 

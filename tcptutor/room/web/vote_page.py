@@ -185,8 +185,12 @@ def _own_flow(view: VoterView) -> str:
     if flow.bps is None or flow.rank is None:
         got = f'<p class="got">{escape(flow.algorithm)}</p><p>One of {flow.flows} flows; {fair}.{shared}</p>'
     else:
+        rate, algorithm = units.rate(flow.bps, 2), flow.algorithm
+        if flow.earlier_algorithm:
+            rate = f"{units.rate(flow.earlier_bps, 2)} → {rate}"
+            algorithm = f"{flow.earlier_algorithm} → {algorithm}"
         got = (
-            f'<p class="got">{units.rate(flow.bps, 2)}</p><p>{escape(flow.algorithm)}, place {flow.rank} of'
+            f'<p class="got">{rate}</p><p>{escape(algorithm)}, place {flow.rank} of'
             f" {flow.flows}; {fair}.{shared}</p>"
         )
     return f'<div class="flow"><h2>Your flow</h2>{got}</div>'
