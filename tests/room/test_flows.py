@@ -163,7 +163,7 @@ def test_each_student_sees_the_own_flow_alone(tmp_path: Path) -> None:
     flow = votes.voter_view(tokens[0]).flow
     assert flow is not None
     assert (flow.earlier_algorithm, flow.earlier_bps, flow.algorithm) == ("Reno", 1e6, "BBR")
-    assert "1 Mbit/s → " in vote_page.shown(votes.voter_view(tokens[0]))
+    assert "1 Mbit/s</strong>, Reno" in vote_page.shown(votes.voter_view(tokens[0]))
     report = votes.report()
     assert [sum(each.bps for each in run) for run in report.questions[0].flows.values()] == [10e6, 10e6]
     assert "BBR 5 Mbit/s a flow (all 2: 10 Mbit/s)" in report.text()

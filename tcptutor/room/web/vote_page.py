@@ -185,12 +185,12 @@ def _own_flow(view: VoterView) -> str:
     if flow.bps is None or flow.rank is None:
         got = f'<p class="got">{escape(flow.algorithm)}</p><p>One of {flow.flows} flows; {fair}.{shared}</p>'
     else:
-        rate, algorithm = units.rate(flow.bps, 2), flow.algorithm
+        earlier = ""
         if flow.earlier_algorithm:
-            rate = f"{units.rate(flow.earlier_bps, 2)} → {rate}"
-            algorithm = f"{flow.earlier_algorithm} → {algorithm}"
+            rate = units.rate(flow.earlier_bps, 2)
+            earlier = f"<p>Before: <strong>{rate}</strong>, {escape(flow.earlier_algorithm)}. Now:</p>"
         got = (
-            f'<p class="got">{rate}</p><p>{escape(algorithm)}, place {flow.rank} of'
+            f'{earlier}<p class="got">{units.rate(flow.bps, 2)}</p><p>{escape(flow.algorithm)}, place {flow.rank} of'
             f" {flow.flows}; {fair}.{shared}</p>"
         )
     return f'<div class="flow"><h2>Your flow</h2>{got}</div>'
