@@ -39,7 +39,7 @@ def present(request: PresentRequest) -> int:
         raise TutorError("a lecture is shown in a terminal: open one")
     here = launch.running()
     if request.resume and here is None:
-        launch.start(_unfinished())
+        launch.start(_unfinished("no lecture to resume: start one with `tcptutor present`"))
     elif here is None and (request.notes or request.watch):
         raise TutorError("no lecture is running: start one with `tcptutor present` in another terminal")
     elif here is None:
@@ -75,10 +75,11 @@ def _check_contradictions(request: PresentRequest) -> None:
         raise UsageError("a lecture that has begun has its slides: omit the module and --lecture")
 
 
-def _unfinished() -> Path:
+def _unfinished(otherwise: str) -> Path:
+    """Return the folder of the latest lecture. Raises TutorError with `otherwise` if it has ended or there is none."""
     folder = records.latest()
     if folder is None or records.read_state(folder).is_over:
-        raise TutorError("no lecture to resume: start one with `tcptutor present`")
+        raise TutorError(otherwise)
     return folder
 
 
@@ -114,7 +115,7 @@ def _course_here() -> Course:
 
 def _stop() -> int:
     if launch.running() is None:
-        launch.start(_unfinished())
+        launch.start(_unfinished("no lecture is running"))
     return asyncio.run(_end())
 
 

@@ -74,6 +74,11 @@ _GLYPH_NOTICES: dict[Glyphs, str] = {
 class TooSmall(ModalScreen[None]):
     """Notice that the terminal is too small, removed by the app once the terminal fits."""
 
+    def __init__(self, meanwhile: str) -> None:
+        """Create it; `meanwhile` says what goes on, and how to leave."""
+        super().__init__()
+        self._meanwhile = meanwhile
+
     def compose(self) -> ComposeResult:
         yield Static(markup=False)
 
@@ -87,7 +92,7 @@ class TooSmall(ModalScreen[None]):
         width, height = self.app.size
         self.query_one(Static).update(
             f"{MINIMUM[0]} x {MINIMUM[1]} needed, this terminal is {width} x {height}: enlarge it. "
-            "A run continues meanwhile; ctrl+q quits."
+            f"{self._meanwhile}"
         )
 
 
@@ -96,6 +101,8 @@ class Frame(App[None]):
 
     CSS_PATH: ClassVar[list[str | PurePath]] = [START_STYLES, SCREEN_STYLES]
     TITLE = "tcptutor"
+    MEANWHILE = "A run continues meanwhile; ctrl+q quits."
+    """What a terminal that is too small says."""
     ENABLE_COMMAND_PALETTE = False
     """Off, since Textual's palette is not ours: see `screens.find`."""
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -214,7 +221,7 @@ class Frame(App[None]):
         if fits and isinstance(self.screen, TooSmall):
             self.pop_screen()
         elif not fits and not isinstance(self.screen, TooSmall):
-            self.push_screen(TooSmall())
+            self.push_screen(TooSmall(self.MEANWHILE))
 
 
 class GlyphFilter(LineFilter):

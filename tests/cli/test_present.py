@@ -17,7 +17,7 @@ def _own_folders(without_state: Path, tmp_path: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("words", "code", "expected"),
     [
-        (["--stop"], 1, "no lecture to resume"),
+        (["--stop"], 1, "no lecture is running"),
         (["--stop", "--resume"], 2, "exclude each other"),
         (["--notes", "--watch"], 2, "omit one"),
         (["pacing", "--notes"], 2, "has its slides"),

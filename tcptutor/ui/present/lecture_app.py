@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 
 from tcptutor.base.errors import TutorError
 from tcptutor.journal.saved import Settings
+from tcptutor.room.client import Interrupted
 from tcptutor.room.protocol import FromTerminal, LectureEnded
 from tcptutor.ui.frame import Frame
 
@@ -30,6 +31,7 @@ LectureConnection = AbstractAsyncContextManager[LectureMessages]
 class LectureApp(Frame, inherit_bindings=False):
     """App of a terminal of a lecture. It keeps no state that the lecture process does not have."""
 
+    MEANWHILE = "The lecture goes on meanwhile; ctrl+q only closes this terminal's view."
     BINDINGS: ClassVar[list[BindingType]] = [
         # Without q: a slip would show a shell to the room.
         Binding(
@@ -46,9 +48,20 @@ class LectureApp(Frame, inherit_bindings=False):
         super().__init__(settings or Settings.of_user())
         self._connection = connection
         self._messages: LectureMessages | None = None
+        self._is_answered = False
+        """True while the lecture process answers."""
 
     def on_mount(self) -> None:
         self.run_worker(self._follow(), group="lecture")
+
+    @property
+    def come_back(self) -> str:
+        """Command that shows this view again."""
+        raise NotImplementedError
+
+    async def action_quit(self) -> None:
+        if not self.is_leaving:
+            self.exit(message=f"the lecture goes on: `{self.come_back}`" if self._is_answered else None)
 
     def take_message(self, message: Any) -> None:
         """Show a message of the lecture process."""
@@ -64,6 +77,7 @@ class LectureApp(Frame, inherit_bindings=False):
             async with self._connection as messages:
                 self._messages = messages
                 async for message in messages:
+                    self._is_answered = not isinstance(message, Interrupted | LectureEnded)
                     self.take_message(message)
                     if isinstance(message, LectureEnded):
                         self.exit(message=message.reason or None)

@@ -249,6 +249,10 @@ class NotesApp(LectureApp):
         super().__init__(connection, settings)
         self._screen = NotesScreen(self.send, self.settings)
 
+    @property
+    def come_back(self) -> str:
+        return "tcptutor present --notes"
+
     def get_default_screen(self) -> Screen[None]:
         return self._screen
 

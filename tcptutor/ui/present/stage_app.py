@@ -41,9 +41,13 @@ class PresentApp(LectureApp):
         settings: Settings | None = None,
     ) -> None:
         super().__init__(connection, settings)
-        self._course, self.scales_text = course, scales_text
+        self._course, self.scales_text, self._is_watching = course, scales_text, is_watching
         self._motion = MotionChoice(os.environ, self.settings, self._write)
         self._stage = StageScreen(self.send, self._motion, is_watching=is_watching, is_scaled=scales_text)
+
+    @property
+    def come_back(self) -> str:
+        return f"tcptutor present {'--watch' if self._is_watching else '--resume'}"
 
     def get_default_screen(self) -> Screen[None]:
         return self._stage

@@ -420,3 +420,21 @@ async def test_a_stopped_run_says_when_it_was_stopped(course: Course, lossy: Any
         await until_text(pilot, "throughput now")
         connection.show(run=RunView(state="ended", id=RUN, is_stopped=True))
         await until_text(pilot, "stopped at 5 of")
+
+
+@pytest.mark.parametrize("is_watching", [False, True])
+async def test_leaving_says_how_to_come_back_while_the_lecture_goes_on(
+    course: Course, is_watching: bool
+) -> None:
+    connection = StandIn(TALK)
+    async with stage(course, connection, is_watching=is_watching) as pilot:
+        await pilot.resize_terminal(60, 20)
+        await until_text(pilot, "lecture goes on meanwhile")
+        await pilot.press("ctrl+q")
+        assert f"present --{'watch' if is_watching else 'resume'}" in str(pilot.app._exit_renderables)
+    connection = StandIn(TALK)
+    async with stage(course, connection, is_watching=is_watching) as pilot:
+        connection.say(Interrupted("the lecture process does not answer"))
+        await until_text(pilot, "does not answer")
+        await pilot.press("ctrl+q")
+        assert not pilot.app._exit_renderables
