@@ -112,6 +112,8 @@ class StageScreen(LectureScreen):
         before, self.talk = self.talk, talk
         if before.place != talk.place:
             self._shows_join = self._shows_answers = False
+        if _progress(before) != _progress(talk):
+            self._refusal = ""  # a later key did something
         if self.run is not None and talk.run.state in ("ended", "failed"):
             self.run.end()
             self._pace.request()
@@ -315,3 +317,9 @@ class StageScreen(LectureScreen):
             self.draw()
             if not run.is_up_to_date:
                 self._pace.request()
+
+
+def _progress(talk: Talk) -> tuple[object, ...]:
+    """Return what commands change."""
+    poll = talk.poll
+    return talk.place, talk.is_black, talk.run.state, poll.phase if poll is not None else None

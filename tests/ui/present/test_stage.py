@@ -410,6 +410,11 @@ async def test_the_foot_says_for_a_while_why_a_key_did_nothing(
         assert "One lossy flow" in text(pilot.app) or shows_large(pilot, "One lossy flow")
         await until(pilot, lambda: "nobody has answered" not in text(pilot.app))
         assert "192.0.2.1" in text(pilot.app)
+        monkeypatch.setattr(stage_screen, "_REFUSAL_S", 60)
+        connection.say(CommandRefused("there is no run on this slide yet"))
+        await until_text(pilot, "no run on this slide")
+        connection.show(place=LecturePlace(0, 1))
+        await until(pilot, lambda: "no run on this slide" not in text(pilot.app))
 
 
 async def test_a_stopped_run_says_when_it_was_stopped(course: Course, lossy: Any) -> None:
