@@ -1,4 +1,4 @@
-"""Large letters and digits in half blocks: three cells high, or five with rounded corners.
+"""Large letters and digits in blocks: three cells high, also half as wide, or five with rounded corners.
 
 A half block is about as wide as high, so that a pixel of `large_glyphs` is a square in most fonts.
 """
@@ -8,17 +8,26 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import product
 from typing import Literal
 
 from tcptutor.base.columns import wrapped
 from tcptutor.ui.present.large_glyphs import ROWS, glyphs
 
-Size = Literal[1, 3, 5]
-"""Cells above the base line: ordinary text, and the two sizes of block letters."""
+Size = Literal[1, 2, 3, 5]
+"""Ordinary text, and sizes of block letters by cells above the base line; 2 is as high as 3, but half as wide."""
 
 _BLANK_PIXELS = 2
 """Pixels of a blank, besides the pixel after each glyph."""
 _BLOCKS = {"..": " ", "#.": "▀", ".#": "▄", "##": "█"}
+_QUADRANTS = dict(
+    zip(
+        ("".join(each) for each in product(".#", repeat=4)),
+        (" ", "▗", "▖", "▄", "▝", "▐", "▞", "▟", "▘", "▚", "▌", "▙", "▀", "▜", "▛", "█"),
+        strict=True,
+    )
+)
+"""Blocks by the upper two and the lower two of their quarters."""
 _SAME = str.maketrans(
     {"’": "'", "‘": "'", "“": '"', "”": '"', "−": "-", "\N{NO-BREAK SPACE}": " ", "…": "..."}
 )
@@ -31,14 +40,15 @@ def is_drawable(text: str) -> bool:
 
 def height(size: Size) -> int:
     """Return the lines of a text of this size, with descenders."""
-    return {1: 1, 3: 3, 5: 6}[size]
+    return {1: 1, 2: 3, 3: 3, 5: 6}[size]
 
 
 def width(text: str, size: Size) -> int:
     """Return the columns of a text in one line."""
     if size == 1:
         return len(text)
-    return (2 if size == 5 else 1) * (len(_pixels(_folded(text))[0]) - 1 if text else 0)
+    pixels = len(_pixels(_folded(text))[0]) - 1 if text else 0
+    return (pixels + 1) // 2 if size == 2 else 2 * pixels if size == 5 else pixels
 
 
 @lru_cache(256)
@@ -49,6 +59,14 @@ def draw(text: str, size: Size) -> tuple[str, ...]:
     rows: Sequence[str] = [row[:-1] for row in _pixels(_folded(text))]
     if size == 5:
         rows = _doubled(rows if "#" in rows[-1] else rows[:-1])
+    if size == 2:
+        return tuple(
+            "".join(
+                _QUADRANTS[rows[at][x : x + 2].ljust(2, ".") + rows[at + 1][x : x + 2].ljust(2, ".")]
+                for x in range(0, len(rows[at]), 2)
+            )
+            for at in range(0, len(rows), 2)
+        )
     return tuple(
         "".join(_BLOCKS[upper + lower] for upper, lower in zip(rows[at], rows[at + 1], strict=True))
         for at in range(0, len(rows), 2)

@@ -77,7 +77,8 @@ def draw_voting(canvas: StageCanvas, poll: PollView, audience: AudienceView) -> 
     size: Size = 5 if canvas.height >= _LARGE_FROM else 3
     status = canvas.height - size
     question = StageCanvas(canvas.width, max(1, status - 1), is_scaled=canvas.is_scaled)
-    draw_question(question, escaped(poll.text, lines=True), [escaped(each) for each in poll.choices])
+    choices = [escaped(each) for each in poll.choices]
+    draw_question(question, escaped(poll.text, lines=True), choices, setting=escaped(poll.setting))
     canvas.place(question, 0, 0)
     if not poll.choices:
         line = f"Answer with a number, like {units.EXAMPLES.get(poll.unit, '42')}"

@@ -69,7 +69,7 @@ class JoinView(PollWidget):
 
 
 class VotingView(PollWidget):
-    """Question and choices of an open poll, and the number of answers."""
+    """Question and choices of an open poll, the run that it is about, and the number of answers."""
 
     def __init__(self, poll: PollView, audience: AudienceView, id: str | None = None) -> None:
         super().__init__(id=id)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import product
+from collections.abc import Iterator, Sequence
 
 from tcptutor.figures.lines import GOOD, MUTED, STRONG, TEXT
 from tcptutor.ui.present import large_text
@@ -14,27 +13,41 @@ from tcptutor.ui.widgets.page.text import inline
 
 _LETTERS = "ABCDEFGHIJ"
 LETTER = "letter"
+_MOST_SPARE = 2
+"""Free lines to add between two choices at most."""
 
 
-def draw_question(canvas: StageCanvas, text: str, choices: Sequence[str], zoom: int = 0) -> None:
-    """Draw a question and its choices, as large as they fit; both are Markdown."""
+def draw_question(
+    canvas: StageCanvas, text: str, choices: Sequence[str], zoom: int = 0, setting: str = ""
+) -> None:
+    """Draw a question and its choices, as large as they fit.
+
+    Args:
+        canvas: Where to draw.
+        text: The question; Markdown.
+        choices: The choices; Markdown.
+        zoom: -1 for smaller text, 1 for larger.
+        setting: Line on the run that the question is about; empty for none.
+    """
     question, plain = _plain(text), [_plain(choice) for choice in choices]
-    tried = [*product(sizes(min(zoom, 0)), sizes(min(zoom, 0)))]
     layouts = [
-        _Layout(canvas, question, plain, question_size, size, letter_size, gap)
-        for question_size, size in tried
-        for letter_size, gap in _letters(size)
+        _Layout(canvas, question, setting, plain, *sizes_)
+        for sizes_ in _tried(zoom, has_choices=bool(choices))
     ]
     layout = next((each for each in layouts if each.fits), layouts[-1])
     row = layout.write(0, 0, question, STRONG, layout.question_size)
-    row += layout.gap
+    if setting:
+        canvas.write(0, row, canvas.wrap(setting, canvas.width, 1)[0].rstrip(" ·"), MUTED)
+        row += canvas.text_height(1)
+    spare = max(0, canvas.height - layout.height)
+    gap = layout.gap + min(spare // (len(plain) + 1), _MOST_SPARE)
+    row += gap
     for number, choice in enumerate(plain):
         canvas.write(0, row, _LETTERS[number], LETTER, layout.letter_size)
         lines = layout.lines(choice)
-        layout.write(
-            layout.indent, row + max(0, (layout.letter_rows - lines) // 2), choice, TEXT, layout.size
-        )
-        row += max(lines, layout.letter_rows) + layout.gap
+        below = max(0, (layout.letter_rows - lines) // 2)
+        layout.write(layout.indent, row + below, choice, TEXT, layout.size)
+        row += max(lines, layout.letter_rows) + gap
 
 
 def draw_answer(
@@ -55,9 +68,15 @@ def draw_answer(
     canvas.place(tried, 0, 0)
 
 
-def _letters(size: Size) -> tuple[tuple[Size, int], ...]:
-    """Return the sizes of letters to try next to choices of a size, with the lines between two choices."""
-    return (3, 1), (3, 0), (size, 0)
+def _tried(zoom: int, *, has_choices: bool) -> Iterator[tuple[Size, Size, Size, int]]:
+    """Yield sizes of question, choices and letters, and the lines between choices: large choices come first."""
+    for size in sizes(zoom) if has_choices else (1,):
+        letters: list[tuple[Size, int]] = [(5, 1)] if size == 5 else [(3, 1), (3, 0), (size, 0)]
+        tried = [(question, *letter) for question in sizes(zoom) for letter in letters]
+        if size == 1:
+            # Letters and blank lines separate small choices.
+            tried.sort(key=lambda each: letters.index(each[1:]))
+        yield from ((question, size, letter, gap) for question, letter, gap in tried)
 
 
 class _Layout:
@@ -67,6 +86,7 @@ class _Layout:
         self,
         canvas: StageCanvas,
         question: str,
+        setting: str,
         choices: Sequence[str],
         question_size: Size,
         size: Size,
@@ -78,8 +98,11 @@ class _Layout:
         self.letter_rows = canvas.text_height(self.letter_size)
         self.indent = canvas.text_width("M", self.letter_size) + 2
         height = self._rows(question, canvas.width, question_size) + self.gap
+        height += canvas.text_height(1) if setting else 0
         height += sum(max(self.lines(choice), self.letter_rows) + self.gap for choice in choices)
-        self.fits = height - self.gap <= canvas.height and all(
+        self.height = height - self.gap
+        """Rows of all."""
+        self.fits = self.height <= canvas.height and all(
             canvas.is_scaled or large_text.is_drawable(text)
             for text, own in [(question, question_size), *((choice, size) for choice in choices)]
             if own > 1

@@ -12,8 +12,10 @@ from statistics import median
 
 from tcptutor.base.algorithm_names import algorithm_name
 from tcptutor.base.errors import TutorError
+from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activity import Activity, MarkContext
 from tcptutor.course.outline import Course
+from tcptutor.course.setting_line import experiment_line
 from tcptutor.course.step import Step
 from tcptutor.figures.figure import Figure, Motion
 from tcptutor.figures.lines import BAD, MUTED, TEXT
@@ -121,6 +123,12 @@ class StageSlide:
         else:
             stage_curve.draw(canvas, curve)
 
+    def _predicted_run(self, slide: Slide, activity: Activity | None, width: int) -> str:
+        if not isinstance(activity, Predict):
+            return ""
+        planned = slide_run(self._course, slide, NetworkShown(setting=activity.at))
+        return experiment_line(planned.experiment, width) if planned is not None else ""
+
     def lacks_curve(self, talk: Talk) -> bool:
         """Return True if the slide has a curve that `measure_curve` has not measured."""
         slide, _ = self.revealed(talk)
@@ -191,7 +199,8 @@ class StageSlide:
         text = voted.text if voted else asked.text if asked else str(getattr(activity, "prompt", ""))
         choices = voted.choices if voted else asked.choices if asked else activity.listed
         if not is_answer:
-            draw_question(canvas, text, choices, zoom=zoom)
+            room = canvas.width // canvas.text_width("n", 1)
+            draw_question(canvas, text, choices, zoom, self._predicted_run(slide, activity, room))
             return
         right = choices[voted.right] if voted and voted.right is not None else _right_answer(asked)
         why = voted.why_popular_wrong if voted else ""

@@ -35,8 +35,9 @@ class Block(NamedTuple):
 
 def sizes(zoom: int) -> tuple[Size, ...]:
     """Return the sizes to try, the largest first; `zoom` is -1, 0 or 1."""
-    every: tuple[Size, ...] = (5, 3, 1)
-    return every[1 - zoom :]
+    if zoom < 0:
+        return (1,)
+    return (5, 3, 2, 1) if zoom else (3, 2, 1)
 
 
 def draw_headline(canvas: StageCanvas, text: str, zoom: int, rows: int) -> int:
