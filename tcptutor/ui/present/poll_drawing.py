@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
 from tcptutor.base import units
 from tcptutor.base.errors import TutorError
 from tcptutor.base.printable import escaped
@@ -25,6 +28,7 @@ _LARGE_FROM = 24
 """Rows from which the key figures are five cells high."""
 _BARS: tuple[Size, ...] = (5, 3, 1)
 """Rows of a bar."""
+_ONLY_HERE = "Only this computer can join: start the lecture with --listen."
 _CALLS: dict[PollPhase, str] = {
     "voting": "Vote alone",
     "counted": "Voting is closed",
@@ -47,7 +51,9 @@ def draw_join(canvas: StageCanvas, audience: AudienceView) -> None:
     canvas.write(0, rows + 1, address, STRONG, size)
     problem = ""
     try:
-        code = qr_rows(audience.address, canvas.width // 2, rows)
+        is_local = _is_local(audience.address)
+        code = [] if is_local else qr_rows(audience.address, canvas.width // 2, rows)
+        problem = _ONLY_HERE if is_local else ""
     except TutorError as error:
         code, problem = [], str(error)
     for row, text in enumerate(code):
@@ -60,6 +66,12 @@ def draw_join(canvas: StageCanvas, audience: AudienceView) -> None:
     for line in large_text.wrap(problem, canvas.width - left, 1):
         row += 1
         canvas.put(left, row, line, MUTED)
+
+
+def _is_local(address: str) -> bool:
+    """Return True for the address of a page that other computers cannot reach."""
+    host = urlsplit(address).hostname or ""
+    return host in {"localhost", "::1"} or host.startswith("127.")
 
 
 def _write_labelled(canvas: StageCanvas, column: int, row: int, label: str, text: str, style: str) -> int:
@@ -102,16 +114,26 @@ def _draw_status(canvas: StageCanvas, row: int, size: Size, poll: PollView, audi
 
 
 def draw_results(canvas: StageCanvas, poll: PollView) -> None:
-    """Draw the share of each choice in both rounds, side by side."""
+    """Draw the question where it leaves room for bars, and the share of each choice in both rounds, side by side."""
     rounds = poll.results
     choices = [_plain(choice) for choice in poll.choices]
     if not choices or not any(tally.answered for tally in rounds):
         canvas.write(0, 0, "Nobody has voted.", STRONG)
         return
-    one, footer = canvas.text_height(1), 0
-    if poll.gain is not None:
-        footer = one
-        canvas.write(0, canvas.height - one, f"normalized gain {poll.gain:.2f}", TEXT)
+    one = canvas.text_height(1)
+    question = canvas.wrap(_plain(poll.text), canvas.width, 1)
+    if canvas.height - (len(question) + 1) * one < one + len(choices) * (one + 4):
+        question = []
+    for number, line in enumerate(question):
+        canvas.write(0, number * one, line, STRONG)
+    above = (len(question) + 1) * one if question else 0
+    shares = StageCanvas(canvas.width, canvas.height - above, is_scaled=canvas.is_scaled)
+    _draw_shares(shares, poll, choices)
+    canvas.place(shares, 0, above)
+
+
+def _draw_shares(canvas: StageCanvas, poll: PollView, choices: Sequence[str]) -> None:
+    rounds, one = poll.results, canvas.text_height(1)
     width = (canvas.width - _GAP * (len(rounds) - 1)) // len(rounds)
     lefts = [number * (width + _GAP) for number in range(len(rounds))]
     names = ("before the discussion", "after the discussion") if len(rounds) > 1 else ("",)
@@ -124,7 +146,7 @@ def draw_results(canvas: StageCanvas, poll: PollView) -> None:
     fitting = (head for head in heads if all(canvas.text_width(text, 1) <= width for text in head))
     for left, text in zip(lefts, next(fitting, answers), strict=True):
         canvas.write(left, 0, text, MUTED)
-    rows = (canvas.height - footer - one) // len(choices)
+    rows = (canvas.height - one) // len(choices)
     bar: Size = next((size for size in _BARS if size + one + 1 <= rows), 1)
     for index, choice in enumerate(choices):
         row = one + (rows >= max(bar, one) + one + 1) + index * rows

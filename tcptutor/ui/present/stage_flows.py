@@ -58,7 +58,7 @@ def _draw_totals(canvas: StageCanvas, view: FlowsView) -> int:
         names,
     )
     means = [units.rate(total.bps / total.flows, 2) for total in view.totals]
-    under = ([f"of the payload, {mean} a flow" for mean in means], ["of the payload"] * len(means))
+    under = ([f"of all data, {mean} a flow" for mean in means], ["of all data"] * len(means))
     first = _fitting(canvas, width, above)
     last = _fitting(canvas, width, under) if everything else ["flows"] * len(means)
     for number, total in enumerate(view.totals):
@@ -166,7 +166,7 @@ def _status(view: FlowsView) -> Iterator[tuple[str]]:
         link = f"{students} students share {link}"
     highest = max((bar.bps for bar in view.flows), default=0.0)
     fastest = f"fastest {units.rate(highest, 2)}" if highest else ""
-    fairness = f"Jain's index {view.jain_index:.2f}" if view.jain_index is not None else ""
+    fairness = f"fairness {view.jain_index:.2f} of 1" if view.jain_index is not None else ""
     match view.state:
         case "ready":
             when = f"{view.seconds:g} s"

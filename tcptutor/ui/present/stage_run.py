@@ -107,7 +107,7 @@ class StageRun:
         if 1 < len(history.flows) <= MOST_FLOWS:
             yield from self._flow_figures()
             if report is not None and report.jain_index is not None:
-                yield KeyFigure(f"{report.jain_index:.2f}", "", "Jain's index")
+                yield KeyFigure(f"{report.jain_index:.2f}", "", "fairness, of 1")
             return
         if total is not None:
             label = "throughput" if report else "throughput now"

@@ -95,6 +95,13 @@ async def test_joining_works_without_a_qr_code(monkeypatch: pytest.MonkeyPatch) 
     assert "pip install" in screen
 
 
+async def test_an_address_of_this_computer_alone_has_no_qr_code() -> None:
+    screen = await shown(
+        JoinView(AudienceView(address="http://127.0.0.1:8765/KX7R4T", code="KX7R4T")), (80, 24)
+    )
+    assert "--listen" in screen
+
+
 async def test_votes_that_are_off_say_why() -> None:
     assert "no network" in await shown(JoinView(AudienceView(problem="no network")), (80, 24))
 

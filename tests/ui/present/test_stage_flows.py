@@ -75,7 +75,7 @@ def test_shares_are_at_least_three_cells_high(size: tuple[int, int]) -> None:
         sizes = [large_text.draw(share, large) for large in (5, 3)]
         assert any(all(row.rstrip() in text for row in rows) for rows in sizes)
     assert "equal share" in text
-    assert "Jain's index 0.50" in text
+    assert "fairness 0.50" in text
 
 
 def test_a_flow_beyond_the_axis_is_marked() -> None:
@@ -102,7 +102,7 @@ def test_an_algorithm_keeps_its_color_when_nobody_picks_another() -> None:
 def test_before_the_run_nothing_is_measured() -> None:
     text = drawn((experiment(10, state="ready")), (120, 36))
     assert "%" not in text
-    assert "Jain" not in text
+    assert "fairness" not in text
 
 
 def test_sharing_is_said() -> None:
