@@ -174,6 +174,7 @@ class _SettingsFile(msgspec.Struct, kw_only=True):
     figures_in_words: bool = False
     daily_minutes: int = 0
     large_notes: bool = False
+    stage_zoom: int = 0
 
 
 class Settings:
@@ -254,6 +255,19 @@ class Settings:
             JournalError: The file cannot be written; the choice stays in memory.
         """
         self._replace(large_notes=large)
+
+    @property
+    def stage_zoom(self) -> int:
+        """Size of text on the stage: -1, 0 or 1."""
+        return min(max(self._read().stage_zoom, -1), 1)
+
+    def set_stage_zoom(self, zoom: int) -> None:
+        """Keep the choice.
+
+        Raises:
+            JournalError: The file cannot be written; the choice stays in memory.
+        """
+        self._replace(stage_zoom=zoom)
 
     def _replace(self, **changes: bool | str | int) -> None:
         before = self._read()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import ClassVar
 
 from textual.binding import BindingType
 
+from tcptutor.base.errors import JournalError
+from tcptutor.journal.saved import Settings
 from tcptutor.room.lecture_state import clamped, shown_run
 from tcptutor.room.protocol import (
     Black,
@@ -51,9 +54,9 @@ class LectureScreen(TutorScreen):
         priority("e", "end", "end", "lecture.end", "end the lecture"),
     ]
 
-    def __init__(self, send: Callable[[FromTerminal], object]) -> None:
+    def __init__(self, send: Callable[[FromTerminal], object], settings: Settings) -> None:
         super().__init__()
-        self.send = send
+        self.send, self.settings = send, settings
         self.lecture: Lecture | None = None
         self.talk = Talk()
 
@@ -99,7 +102,10 @@ class LectureScreen(TutorScreen):
         raise NotImplementedError
 
     def action_theme(self) -> None:
-        self.app.theme = (themes.LIGHT if self.app.current_theme.dark else themes.DARK).name
+        name = "light" if self.app.current_theme.dark else "dark"
+        self.app.theme = themes.named(name).name
+        with contextlib.suppress(JournalError):  # kept for this lecture
+            self.settings.set_theme(name)
 
     def action_end(self) -> None:
         def answered(yes: bool | None) -> None:

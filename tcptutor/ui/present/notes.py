@@ -82,8 +82,7 @@ class NotesScreen(LectureScreen):
     )
 
     def __init__(self, send: Callable[[FromTerminal], object], settings: Settings) -> None:
-        super().__init__(send)
-        self._settings = settings
+        super().__init__(send, settings)
         self._view = TeacherView()
         self._problem = ""
         self._shown_notes: str | None = None
@@ -143,11 +142,11 @@ class NotesScreen(LectureScreen):
 
     def action_zoom(self, by: int) -> None:
         with contextlib.suppress(JournalError):  # kept for this lecture
-            self._settings.set_large_notes(by > 0)
+            self.settings.set_large_notes(by > 0)
         self._show_size()
 
     def _show_size(self) -> None:
-        self.set_class(self._settings.large_notes, "-large")
+        self.set_class(self.settings.large_notes, "-large")
         self.draw()
 
     def _head(self, lecture: Lecture) -> Content:
@@ -198,7 +197,7 @@ class NotesScreen(LectureScreen):
             [_entry("note", text, width, _STYLES[WARN]) for text in problems],
         ]
         texts = [Content("\n").join([entry for entry in group if entry]) for group in groups]
-        gap = "\n" if self._settings.large_notes else "\n\n"
+        gap = "\n" if self.settings.large_notes else "\n\n"
         return Content(gap).join([text for text in texts if text])
 
     def _share(self, width: int) -> Content:
@@ -210,7 +209,7 @@ class NotesScreen(LectureScreen):
             f"{round(100 * view.right_share)}%",
             f"→ {view.suggestion}" if view.suggestion else "",
         )
-        if self._settings.large_notes:
+        if self.settings.large_notes:
             return _entry("room", f"{share} right {suggested}".rstrip(), width, "bold $you")
         return Content("\n").join(
             [

@@ -43,7 +43,9 @@ class PresentApp(LectureApp):
         super().__init__(connection, settings)
         self._course, self.scales_text, self._is_watching = course, scales_text, is_watching
         self._motion = MotionChoice(os.environ, self.settings, self._write)
-        self._stage = StageScreen(self.send, self._motion, is_watching=is_watching, is_scaled=scales_text)
+        self._stage = StageScreen(
+            self.send, self._motion, self.settings, is_watching=is_watching, is_scaled=scales_text
+        )
 
     @property
     def come_back(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -11,9 +12,11 @@ from textual.binding import BindingType
 from textual.containers import Container
 from textual.timer import Timer
 
+from tcptutor.base.errors import JournalError
 from tcptutor.base.printable import escaped
 from tcptutor.course.outline import Course
 from tcptutor.figures.lines import MUTED, WARN
+from tcptutor.journal.saved import Settings
 from tcptutor.room.flows import FLOWS
 from tcptutor.room.protocol import FromTerminal, RunBegins, RunEvent
 from tcptutor.room.slide_runs import run_shown, slide_run
@@ -58,11 +61,12 @@ class StageScreen(LectureScreen):
         self,
         send: Callable[[FromTerminal], object],
         motion: MotionChoice,
+        settings: Settings,
         *,
         is_watching: bool = False,
         is_scaled: bool = False,
     ) -> None:
-        super().__init__(send)
+        super().__init__(send, settings)
         self._motion = motion
         self._is_watching, self._is_scaled = is_watching, is_scaled
         self._slides: StageSlide | None = None
@@ -74,7 +78,7 @@ class StageScreen(LectureScreen):
         """Reason why the last key did nothing; empty after some seconds."""
         self._hiding: Timer | None = None
         """Timer that removes the refusal."""
-        self._zoom = 0
+        self._zoom = settings.stage_zoom
         self._shows_join = self._shows_answers = False
         self._poll_key: tuple[object, ...] = ()
         """Kind and question of the poll's view."""
@@ -213,6 +217,8 @@ class StageScreen(LectureScreen):
 
     def action_zoom(self, by: int) -> None:
         self._zoom = min(max(self._zoom + by, _ZOOMS[0]), _ZOOMS[-1])
+        with contextlib.suppress(JournalError):  # kept for this lecture
+            self.settings.set_stage_zoom(self._zoom)
         self.draw()
 
     def _hide_refusal(self) -> None:

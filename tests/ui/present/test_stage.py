@@ -443,3 +443,16 @@ async def test_leaving_says_how_to_come_back_while_the_lecture_goes_on(
         await until_text(pilot, "does not answer")
         await pilot.press("ctrl+q")
         assert not pilot.app._exit_renderables
+
+
+async def test_a_later_terminal_has_the_ground_and_the_size_of_text_of_the_first(course: Course) -> None:
+    settings = Settings(None)
+    looks = []
+    for keys in (("t", "minus"), ()):
+        app = PresentApp(StandIn(TALK), course, settings=settings)
+        async with app.run_test(size=MAIN) as pilot:
+            await until(pilot, lambda app=app: app._stage.lecture is not None)
+            await pilot.press(*keys)
+            await pilot.pause()
+            looks.append((app.current_theme.dark, app._stage._zoom))
+    assert looks == [(False, -1)] * 2
