@@ -16,6 +16,7 @@ _FILES = (
     ("~/.cache/tcptutor", "the lab's virtual machine (XDG_CACHE_HOME)"),
     ("~/.local/state/tcptutor", "in a graded course, digests of your answers (XDG_STATE_HOME)"),
 )
+_HELP = ("-h, --help", "Show this message and exit.")
 _CODES = (
     ("0", "done"),
     ("1", "a check or a run failed"),
@@ -67,14 +68,10 @@ def _arguments(command: click.Command) -> list[str]:
 
 
 def _options(command: click.Command) -> list[str]:
-    # As at the prompt: the group's names for --help go down to its commands.
-    context = click.Context(command, parent=click.Context(main, **main.context_settings))
-    records = [
-        each.get_help_record(context)
-        for each in command.get_params(context)
-        if isinstance(each, click.Option)
-    ]
-    return _list([record for record in records if record is not None])
+    # Without click's own --help, whose names depend on who asked the command for it first.
+    options = [each for each in command.params if isinstance(each, click.Option)]
+    records = [each.get_help_record(click.Context(command)) for each in options]
+    return _list([*(record for record in records if record is not None), _HELP])
 
 
 def _list(pairs: Sequence[tuple[str, str]]) -> list[str]:
