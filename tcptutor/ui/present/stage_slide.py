@@ -39,7 +39,8 @@ from tcptutor.room.slides import (
     VerdictShown,
 )
 from tcptutor.room.talk import PollView, RunView, Talk
-from tcptutor.ui.present import stage_curve, stage_figures, stage_text
+from tcptutor.ui.present import large_text, stage_curve, stage_figures, stage_text
+from tcptutor.ui.present.large_text import Size
 from tcptutor.ui.present.page_figures import FittedFigure, fit
 from tcptutor.ui.present.stage_canvas import StageCanvas
 from tcptutor.ui.present.stage_figures import ROOM, PredictionBar
@@ -159,13 +160,17 @@ class StageSlide:
         text = before[-1].text if before and isinstance(before[-1], Sentence) else figure.caption
         above = canvas.wrap(text, canvas.width, 1) if text else []
         rows = canvas.height - len(above) * canvas.text_height(1) - 1
+        spare = rows - len(self._fit(figure, canvas.width, rows).draw())
+        larger = canvas.wrap(text, canvas.width, 2) if text else []
+        is_larger = len(larger) * (canvas.text_height(2) + 1) <= spare and large_text.is_drawable(text)
         drawn = self._fit(figure, canvas.width, rows).draw(t)
         if len(drawn) > rows:
             above, drawn = [], self._fit(figure, canvas.width, canvas.height).draw(t)
         row = 0
-        for each in above:
-            canvas.write(0, row, each)
-            row += canvas.text_height(1)
+        size: Size = 2 if is_larger and above else 1
+        for each in larger if size > 1 else above:
+            canvas.write(0, row, each, TEXT, size)
+            row += canvas.text_height(size) + (size > 1)
         column = max(0, (canvas.width - max(line.width for line in drawn)) // 2)
         row += max(0, (canvas.height - row - len(drawn)) // 2)
         canvas.write_lines(column, row, drawn)
