@@ -80,7 +80,10 @@ def reachable_host(host: str) -> str:
 
 def is_private(host: str) -> bool:
     """Return True if only this machine reaches a server that listens at `host`."""
-    return ipaddress.ip_address(host).is_loopback
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:  # a name
+        return host == "localhost"
 
 
 def bracketed(host: str) -> str:

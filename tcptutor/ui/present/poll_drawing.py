@@ -11,6 +11,7 @@ from tcptutor.base.printable import escaped
 from tcptutor.figures.lines import GOOD, MUTED, STRONG, TEXT, WARN
 from tcptutor.room.asked import LETTERS
 from tcptutor.room.talk import AudienceView, PollPhase, PollView, Tally
+from tcptutor.room.web.addresses import is_private
 from tcptutor.ui.present import large_text
 from tcptutor.ui.present.join_code import qr_rows
 from tcptutor.ui.present.large_text import Size
@@ -51,7 +52,7 @@ def draw_join(canvas: StageCanvas, audience: AudienceView) -> None:
     canvas.write(0, rows + 1, address, STRONG, size)
     problem = ""
     try:
-        is_local = _is_local(audience.address)
+        is_local = is_private(urlsplit(audience.address).hostname or "")
         code = [] if is_local else qr_rows(audience.address, canvas.width // 2, rows)
         problem = _ONLY_HERE if is_local else ""
     except TutorError as error:
@@ -66,12 +67,6 @@ def draw_join(canvas: StageCanvas, audience: AudienceView) -> None:
     for line in large_text.wrap(problem, canvas.width - left, 1):
         row += 1
         canvas.put(left, row, line, MUTED)
-
-
-def _is_local(address: str) -> bool:
-    """Return True for the address of a page that other computers cannot reach."""
-    host = urlsplit(address).hostname or ""
-    return host in {"localhost", "::1"} or host.startswith("127.")
 
 
 def _write_labelled(canvas: StageCanvas, column: int, row: int, label: str, text: str, style: str) -> int:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tcptutor.figures.lines import GOOD, MUTED, STRONG, TEXT
+from tcptutor.room.asked import LETTERS
 from tcptutor.ui.present import large_text
 from tcptutor.ui.present.large_text import Size
 from tcptutor.ui.present.stage_canvas import StageCanvas
 from tcptutor.ui.present.stage_text import Block, draw_blocks, sizes
 from tcptutor.ui.widgets.page.text import inline
 
-_LETTERS = "ABCDEFGHIJ"
 LETTER = "letter"
 _MOST_SPARE = 2
 """Free lines to add between two choices at most."""
@@ -43,7 +43,7 @@ def draw_question(
     gap = layout.gap + min(spare // (len(plain) + 1), _MOST_SPARE)
     row += gap
     for number, choice in enumerate(plain):
-        canvas.write(0, row, _LETTERS[number], LETTER, layout.letter_size)
+        canvas.write(0, row, LETTERS[number], LETTER, layout.letter_size)
         lines = layout.lines(choice)
         below = max(0, (layout.letter_rows - lines) // 2)
         layout.write(layout.indent, row + below, choice, TEXT, layout.size)

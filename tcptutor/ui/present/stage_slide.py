@@ -12,14 +12,12 @@ from statistics import median
 
 from tcptutor.base.algorithm_names import algorithm_name
 from tcptutor.base.errors import TutorError
-from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activity import Activity, MarkContext
 from tcptutor.course.outline import Course
-from tcptutor.course.setting_line import experiment_line
 from tcptutor.course.step import Step
 from tcptutor.figures.figure import Figure, Motion
 from tcptutor.figures.lines import BAD, MUTED, TEXT
-from tcptutor.room.asked import AskedRound, ask, can_ask
+from tcptutor.room.asked import AskedQuestion, AskedRound, ask, can_ask
 from tcptutor.room.deck import step_of
 from tcptutor.room.prepared import PreparedRuns
 from tcptutor.room.slide_runs import run_shown, slide_run
@@ -124,12 +122,6 @@ class StageSlide:
         else:
             stage_curve.draw(canvas, curve)
 
-    def _predicted_run(self, slide: Slide, activity: Activity | None, width: int) -> str:
-        if not isinstance(activity, Predict):
-            return ""
-        planned = slide_run(self._course, slide, NetworkShown(setting=activity.at))
-        return experiment_line(planned.experiment, width) if planned is not None else ""
-
     def lacks_curve(self, talk: Talk) -> bool:
         """Return True if the slide has a curve that `measure_curve` has not measured."""
         slide, _ = self.revealed(talk)
@@ -200,24 +192,26 @@ class StageSlide:
             stage_text.draw_blocks(canvas, 0, [Block(_NO_PAGE, style=MUTED)], -1)
             return
         voted = poll if poll is not None and poll.activity == id_ else None
-        asked = self._asked(page, activity, slide.module, run)
+        question = self._asked(page, activity, slide.module, run)
+        asked = question.rounds[0] if question else None
         text = voted.text if voted else asked.text if asked else str(getattr(activity, "prompt", ""))
         choices = voted.choices if voted else asked.choices if asked else activity.listed
         if not is_answer:
-            room = canvas.width // canvas.text_width("n", 1)
-            draw_question(canvas, text, choices, zoom, self._predicted_run(slide, activity, room))
+            draw_question(canvas, text, choices, zoom, question.setting if question else "")
             return
         right = choices[voted.right] if voted and voted.right is not None else _right_answer(asked)
         why = voted.why_popular_wrong if voted else ""
         draw_answer(canvas, text, right, [_explanation(asked) or activity.explanation, why], zoom)
 
-    def _asked(self, page: Step, activity: Activity, module: str, run: StageRun | None) -> AskedRound | None:
+    def _asked(
+        self, page: Step, activity: Activity, module: str, run: StageRun | None
+    ) -> AskedQuestion | None:
         """Return the question as the room sees it without a vote; None if it cannot be asked like that."""
         if not can_ask(activity):
             return None
         context = MarkContext(run=run.live.run if run and run.live.run.complete else None)
         try:
-            return ask(page, activity.id, module=module, seed=self._seed, context=context).rounds[0]
+            return ask(page, activity.id, module=module, seed=self._seed, context=context)
         except TutorError:
             return None
 
