@@ -1,8 +1,8 @@
-"""The whole command line: the declarations of `group` and of `grading`."""
+"""The whole command line: the declarations of `group`, `grading` and `teaching`."""
 
 from __future__ import annotations
 
-from tcptutor.commands import grading  # noqa: F401  # adds its commands to the group
+from tcptutor.commands import grading, teaching  # noqa: F401  # add their commands to the group
 from tcptutor.commands.group import main
 
 __all__ = ["main"]

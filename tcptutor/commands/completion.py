@@ -96,5 +96,4 @@ def complete_runs(context: click.Context, parameter: click.Parameter, begun: str
 
 
 EXPERIMENTS_AND_PAGES = _of(lambda: [*_experiments(), *_pages()])
-MODULES_AND_PAGES = _of(lambda: [*_modules(), *_pages()])
 EVERYTHING_LISTED = _of(lambda: [*_modules(), *_experiments(), *_pages()])
