@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from tcptutor.commands.group import main
+from tcptutor.commands.command_line import main
 from tcptutor.run import load
 from tcptutor.sweep.results_file import Store
 from tcptutor.sweep.results_file import load as load_sweep
