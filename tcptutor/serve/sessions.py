@@ -89,7 +89,7 @@ class Sessions:
             return session
 
     async def end(self, student: str) -> None:
-        """End the student's session, if there is one."""
+        """End the session of a student; do nothing without one."""
         if session := self._sessions.get(student):
             await session.end()
             self._forget(session)

@@ -75,7 +75,11 @@ class TooSmall(ModalScreen[None]):
     """Notice that the terminal is too small, removed by the app once the terminal fits."""
 
     def __init__(self, meanwhile: str) -> None:
-        """Create it; `meanwhile` says what goes on, and how to leave."""
+        """Create the notice.
+
+        Args:
+            meanwhile: Sentence on what continues behind it, and the key that leaves.
+        """
         super().__init__()
         self._meanwhile = meanwhile
 
@@ -102,7 +106,7 @@ class Frame(App[None]):
     CSS_PATH: ClassVar[list[str | PurePath]] = [START_STYLES, SCREEN_STYLES]
     TITLE = "tcptutor"
     MEANWHILE = "A run continues meanwhile; ctrl+q quits."
-    """What a terminal that is too small says."""
+    """Sentence for a terminal that is too small, as in `TooSmall`."""
     ENABLE_COMMAND_PALETTE = False
     """Off, since Textual's palette is not ours: see `screens.find`."""
     BINDINGS: ClassVar[list[BindingType]] = [
