@@ -20,7 +20,7 @@ from tcptutor.commands.exits import errors_in_one_line
 from tcptutor.commands.options import BACKEND, CLOCK, COURSE
 from tcptutor.course import OpenedCourse
 from tcptutor.serve.fork_server import exit_session, wait_for_session
-from tcptutor.ui import background
+from tcptutor.study import background
 from tcptutor.ui.start import TEXTUAL_OPTIONS, run_app
 
 _OPTIONS = {

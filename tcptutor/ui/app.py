@@ -21,7 +21,10 @@ from tcptutor.base.errors import JournalError, LabUnavailable, TutorError, Usage
 from tcptutor.course.outline import Course, Module
 from tcptutor.journal import Journal
 from tcptutor.journal.saved import Benches, Drafts, Settings
-from tcptutor.ui import pages, themes
+from tcptutor.study import pages
+from tcptutor.study.own_course import OwnCourse
+from tcptutor.study.pages import ModulePage
+from tcptutor.ui import themes
 from tcptutor.ui.app_keys import BINDINGS, STUDY_ACTIONS
 from tcptutor.ui.frame import SCREEN_STYLES, START_STYLES, Frame
 from tcptutor.ui.messages import (
@@ -35,8 +38,6 @@ from tcptutor.ui.messages import (
     SweepUpdated,
 )
 from tcptutor.ui.motion import MotionChoice
-from tcptutor.ui.own_course import OwnCourse
-from tcptutor.ui.pages import ModulePage
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.screens.home import HomeScreen
 from tcptutor.ui.widgets.home.facts import HomeCopy, HomeFacts, gather
@@ -268,7 +269,7 @@ class TutorApp(Frame):
         for screen in self._mounted_screens():
             screen.course_read()
         await self._index_course()
-        from tcptutor.ui.background import freeze_gc  # noqa: PLC0415  # not for the first frame
+        from tcptutor.study.background import freeze_gc  # noqa: PLC0415  # not for the first frame
 
         freeze_gc()
 

@@ -13,13 +13,13 @@ from tcptutor.journal.fold import Enrolment
 from tcptutor.run import Environment, Run
 from tcptutor.runs.conduct import ConductedRun
 from tcptutor.spec import Experiment
-from tcptutor.ui import background
+from tcptutor.study import background
+from tcptutor.study.lab_state import LabState
+from tcptutor.study.live import Live, RunHistory, figures_of
+from tcptutor.study.live_sweep import LiveSweep, SweepRunner
+from tcptutor.study.own_course import ENROLLED_MEANWHILE, enrolment_in
 from tcptutor.ui.lab_session import LabSession
-from tcptutor.ui.lab_state import LabState
-from tcptutor.ui.live import Live, RunHistory, figures_of
-from tcptutor.ui.live_sweep import LiveSweep, SweepRunner
 from tcptutor.ui.messages import LabChanged, RunFinished, RunUpdated, SessionUpdated, SweepEnded, SweepUpdated
-from tcptutor.ui.own_course import ENROLLED_MEANWHILE, enrolment_in
 from tcptutor.wire.protocol import Event, Phase, Ready, Samples
 
 if TYPE_CHECKING:

@@ -18,10 +18,10 @@ from tcptutor.course.page_record import PageRecord
 from tcptutor.course.page_references import without_links
 from tcptutor.course.step import Step
 from tcptutor.journal.fold import JournalRecord
+from tcptutor.study.matching import IndexedEntry, PaletteEntry, indexed
+from tcptutor.study.study import given_answer
 from tcptutor.theory.catalogue import GROUPS, PublishedModel
-from tcptutor.ui.matching import IndexedEntry, PaletteEntry, indexed
 from tcptutor.ui.screens.base import Tutor
-from tcptutor.ui.study import given_answer
 
 _SIGNS = {True: "✓ ", False: "✗ ", None: ""}
 

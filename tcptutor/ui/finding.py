@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
+from tcptutor.study.matching import IndexedEntry, PaletteEntry, indexed
 from tcptutor.ui import palette
 from tcptutor.ui.found_runs import find_runs
-from tcptutor.ui.matching import IndexedEntry, PaletteEntry, indexed
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.screens.find import FindScreen
 

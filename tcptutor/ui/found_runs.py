@@ -12,8 +12,8 @@ from tcptutor.base import places
 from tcptutor.base.errors import JournalError, TutorError
 from tcptutor.history.listing import ListedRun
 from tcptutor.run import load
+from tcptutor.study.matching import IndexedEntry, PaletteEntry, indexed
 from tcptutor.ui.history_state import HistoryState
-from tcptutor.ui.matching import IndexedEntry, PaletteEntry, indexed
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.widgets.history.run_table import results, settings_of, title
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tcptutor.course.activities.shell import ShellActivity
     from tcptutor.course.goals.goal import GoalBoard
     from tcptutor.journal.goals import WatchedGoals
-    from tcptutor.ui.live import Live
+    from tcptutor.study.live import Live
 
 Stage = Literal["none", "starting", "open", "ending"]
 

@@ -8,10 +8,10 @@ from textual.message import Message
 
 if TYPE_CHECKING:
     from tcptutor.course.activity import Activity
+    from tcptutor.study.lab_state import LabState
+    from tcptutor.study.live import Live
+    from tcptutor.study.live_sweep import LiveSweep
     from tcptutor.ui.host_shell import Shell
-    from tcptutor.ui.lab_state import LabState
-    from tcptutor.ui.live import Live
-    from tcptutor.ui.live_sweep import LiveSweep
     from tcptutor.wire.protocol import Event
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from textual.screen import Screen
 
+from tcptutor.study.matching import PaletteEntry
 from tcptutor.ui import bindings
-from tcptutor.ui.matching import PaletteEntry
 from tcptutor.ui.screens.base import Tutor, TutorScreen
 from tcptutor.ui.themes import LOOKS
 

@@ -13,8 +13,8 @@ from tcptutor.base.errors import TutorError
 from tcptutor.run import Run
 from tcptutor.runs.conduct import GrowingRun
 from tcptutor.spec import Experiment
-from tcptutor.ui import background
-from tcptutor.ui.live import Live
+from tcptutor.study import background
+from tcptutor.study.live import Live
 from tcptutor.ui.messages import RunFinished, RunUpdated
 from tcptutor.wire.kernel_state import SessionState
 from tcptutor.wire.protocol import Event, RunDetected, Samples

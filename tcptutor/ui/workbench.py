@@ -14,8 +14,8 @@ from tcptutor.journal.saved import SavedBench
 from tcptutor.spec import ALGORITHMS, PARAMETERS, Experiment
 from tcptutor.spec.parameters import read, read_sysctl, sysctl_name
 from tcptutor.spec.parts import bdp
+from tcptutor.study.live import ComparisonRun, Live
 from tcptutor.ui.knobs import GROUPS, SEED, SYSCTL, can_turn, turn_value
-from tcptutor.ui.live import ComparisonRun, Live
 
 PLACE = ("bench", "")
 """Module and step in the journal for runs from the bench. No page has an empty name."""

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from tcptutor.run import QueueSample, QueueTable, Run
 from tcptutor.runs.store import RunStore
-from tcptutor.ui import background
-from tcptutor.ui.live import Live
+from tcptutor.study import background
+from tcptutor.study.live import Live
 from tcptutor.ui.widgets.chart.history import History
 from tcptutor.ui.widgets.panel import layout
 from tests.analysis import synthetic

@@ -10,7 +10,7 @@ from tcptutor.course.activities.predict import Predict
 from tcptutor.course.measures import MEASURES, MeasureName
 from tcptutor.journal import Journal
 from tcptutor.spec import Experiment, Flows
-from tcptutor.ui.study import Study
+from tcptutor.study.study import Study
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from tcptutor.run.frames import CapturedPacket
 from tcptutor.runs import packets
 from tcptutor.runs.packets import CapturedInterface, read_pcapng, write_pcapng
 from tcptutor.runs.store import RunStore
-from tcptutor.ui.live import Live
+from tcptutor.study.live import Live
 from tcptutor.ui.widgets.chart.history import History
 from tcptutor.ui.widgets.readout import cursor_view
 from tcptutor.ui.widgets.readout.cursor import Cursor, TimeSpan

@@ -20,7 +20,7 @@ from tcptutor.course.page_record import Given
 from tcptutor.grading.evidence.hand_in import open_hand_in
 from tcptutor.grading.grade import ActivityMark, Grade
 from tcptutor.grading.marking import grade_hand_in
-from tcptutor.ui.study import Study
+from tcptutor.study.study import Study
 from tests.chosen import chosen
 from tests.grading.evidence.doer import Answer, Doer, right
 

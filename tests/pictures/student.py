@@ -17,7 +17,7 @@ from tcptutor.course.page_record import Given
 from tcptutor.journal import Journal
 from tcptutor.run import Run, load
 from tcptutor.spec import Experiment
-from tcptutor.ui.study import Study
+from tcptutor.study.study import Study
 from tests.grading.evidence.doer import Doer
 
 _BETWEEN_EVENTS = timedelta(seconds=50)

@@ -15,7 +15,7 @@ from textual.geometry import Region
 from tcptutor.course import load
 from tcptutor.course.outline import Course
 from tcptutor.journal import Journal
-from tcptutor.ui import background
+from tcptutor.study import background
 from tcptutor.ui.app import TutorApp
 from tcptutor.ui.widgets.page.box import ActivityBox
 

@@ -10,7 +10,7 @@ import msgspec
 from tcptutor import analysis
 from tcptutor.figures.lines import Line
 from tcptutor.run import QueueTable, Run, SampleTable, load
-from tcptutor.ui.live import Live
+from tcptutor.study.live import Live
 from tcptutor.ui.widgets.chart.build import scene_of
 from tcptutor.ui.widgets.chart.history import History
 from tcptutor.ui.widgets.chart.scene import OwnPrediction, Scene

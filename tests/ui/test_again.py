@@ -14,9 +14,9 @@ from textual.pilot import Pilot
 
 from tcptutor.course import personal
 from tcptutor.journal import Journal
-from tcptutor.ui import background
+from tcptutor.study import background
+from tcptutor.study.live import MAX_EARLIER, EarlierRun, Live, RunHistory
 from tcptutor.ui.app import TutorApp
-from tcptutor.ui.live import MAX_EARLIER, EarlierRun, Live, RunHistory
 from tcptutor.ui.screens.side import LOADING
 from tcptutor.ui.widgets.page.page import RunsTable
 from tcptutor.wire.protocol import VERSION, Ready

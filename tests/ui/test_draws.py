@@ -10,7 +10,7 @@ import pytest
 from tcptutor.course import personal
 from tcptutor.course.activities.numeric import KnownMistake, Numeric
 from tcptutor.journal import Journal
-from tcptutor.ui.study import Study
+from tcptutor.study.study import Study
 from tests.journal.conftest import happened
 
 from .made import MODULE, STEP, one_page

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tcptutor.ui.matching import Group, Hit, PaletteEntry, indexed, search
+from tcptutor.study.matching import Group, Hit, PaletteEntry, indexed, search
 from tcptutor.ui.screens.lesson import LessonScreen
 from tcptutor.ui.widgets.hit_list import HitList
 

@@ -12,8 +12,8 @@ from tcptutor.course.outline import Course
 from tcptutor.course.page_record import Response
 from tcptutor.course.step import Step
 from tcptutor.journal import Journal
+from tcptutor.study.matching import Hit, search
 from tcptutor.ui.find_index import FindIndex
-from tcptutor.ui.matching import Hit, search
 from tcptutor.ui.screens.lesson import LessonScreen
 from tests.chosen import chosen
 

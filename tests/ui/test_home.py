@@ -16,8 +16,8 @@ from tcptutor.course.page_record import PREDICT
 from tcptutor.course.paths import PATHS, CoursePath
 from tcptutor.journal import Journal
 from tcptutor.run import Environment, load
-from tcptutor.ui.pages import PathProgress
-from tcptutor.ui.study import Study
+from tcptutor.study.pages import PathProgress
+from tcptutor.study.study import Study
 from tcptutor.ui.widgets.home.modules import bar, layout
 from tcptutor.ui.widgets.home.pictures import throughput
 from tcptutor.ui.widgets.home.start import StartButton

@@ -7,7 +7,7 @@ import pytest
 
 from tcptutor.journal import Journal
 from tcptutor.run import Environment
-from tcptutor.ui.lab_state import LabState, place
+from tcptutor.study.lab_state import LabState, place
 from tests.ui.fakes import GUEST
 from tests.ui.screen import text, until, until_text
 from tests.ui.test_again import opened, run

@@ -13,8 +13,8 @@ from textual.pilot import Pilot
 
 from tcptutor.analysis import Instants, insight
 from tcptutor.run import SampleTable, UdpSample, UdpTable
+from tcptutor.study.live import Live
 from tcptutor.ui.frame import ShowApp
-from tcptutor.ui.live import Live
 from tcptutor.ui.screens.chart_screen import ARROWS, ChartScreen
 from tcptutor.ui.widgets.chart import axes
 from tcptutor.ui.widgets.chart.history import History

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from tcptutor.course import OpenedCourse
 from tcptutor.journal import Journal
-from tcptutor.ui.pages import neighbor, next_on_path
+from tcptutor.study.pages import neighbor, next_on_path
 
 from .four_modules import four_modules
 from .record import COURSE

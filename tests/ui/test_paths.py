@@ -14,7 +14,7 @@ from tcptutor.course.page_record import Response
 from tcptutor.course.paths import PRETEST
 from tcptutor.course.step import Step
 from tcptutor.journal import Journal
-from tcptutor.ui.pages import branch, next_on_path, path_progress, resume
+from tcptutor.study.pages import branch, next_on_path, path_progress, resume
 from tcptutor.ui.screens.lesson import LessonScreen
 from tcptutor.ui.widgets.page.lists import ChoiceBox
 from tcptutor.ui.widgets.page.onward import OnwardLines

@@ -12,8 +12,8 @@ from textual.pilot import Pilot
 from tcptutor.base.errors import TutorError
 from tcptutor.journal import Journal
 from tcptutor.run import Fidelity
+from tcptutor.study.live import Live
 from tcptutor.ui.app import TutorApp
-from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.panel.panel import RunPanel
 from tcptutor.wire.protocol import VERSION, Ready
 from tests.journal.conftest import latest_run, predict
@@ -229,7 +229,7 @@ async def test_a_journal_that_cannot_write_is_said_and_the_run_stays(make_app, j
 async def test_a_page_that_is_left_while_its_run_is_read_takes_it_quietly(
     make_app, journal, course, monkeypatch
 ) -> None:
-    from tcptutor.ui import background
+    from tcptutor.study import background
     from tcptutor.ui.widgets.page.page import Page
 
     from .test_snapshots import keep_run

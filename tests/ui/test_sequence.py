@@ -7,8 +7,8 @@ from pathlib import Path
 from msgspec.structs import replace as changed
 
 from tcptutor.run import AckSample, AckTable, Retransmission, RetransmissionTable, Run
+from tcptutor.study.live import Live
 from tcptutor.ui.frame import ShowApp
-from tcptutor.ui.live import Live
 from tcptutor.ui.widgets.chart.history import History
 from tcptutor.ui.widgets.panel.panel import RunPanel
 from tcptutor.ui.widgets.readout import cursor_view

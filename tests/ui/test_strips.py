@@ -13,7 +13,7 @@ import pytest
 from tcptutor.analysis import Report, report
 from tcptutor.figures.lines import DATA, QUEUE, RTT
 from tcptutor.run import CA_STATES, Run, SampleTable
-from tcptutor.ui.live import EarlierRun, Live
+from tcptutor.study.live import EarlierRun, Live
 from tcptutor.ui.widgets.chart import axes, strips, warmup
 from tcptutor.ui.widgets.chart import series as series_module
 from tcptutor.ui.widgets.chart.scene import Series

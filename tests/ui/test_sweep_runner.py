@@ -13,7 +13,7 @@ from tcptutor.backends.lab import Lab
 from tcptutor.course import load
 from tcptutor.course.activities.run import SweepActivity
 from tcptutor.journal import Journal
-from tcptutor.ui.live_sweep import LiveSweep, SweepRunner, recall_sweep
+from tcptutor.study.live_sweep import LiveSweep, SweepRunner, recall_sweep
 
 from .fakes import SweptLab
 from .record import EXAMPLES

@@ -13,7 +13,7 @@ from tcptutor.course.activities.predict import Predict
 from tcptutor.course.page_sweep import models, page_cell
 from tcptutor.figures.axes import rounded_down
 from tcptutor.run import load
-from tcptutor.ui.live_sweep import LiveSweep
+from tcptutor.study.live_sweep import LiveSweep
 from tcptutor.ui.widgets.chart import axes
 from tcptutor.ui.widgets.sweep import plot
 from tcptutor.ui.widgets.sweep.scene import CurveScene, scene_of

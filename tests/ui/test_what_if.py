@@ -16,8 +16,8 @@ from tcptutor.backends import events
 from tcptutor.journal import Journal
 from tcptutor.run import Fidelity, Finished, SampleTable, load
 from tcptutor.spec import Experiment
+from tcptutor.study.lab_state import LabState
 from tcptutor.ui.bench import needs_rerun
-from tcptutor.ui.lab_state import LabState
 from tcptutor.ui.screens.lesson import LessonScreen
 from tcptutor.ui.screens.what_if import WhatIfScreen
 from tcptutor.ui.screens.workbench import WorkbenchScreen

@@ -6,7 +6,7 @@ import pytest
 
 from tcptutor.course.setting_line import experiment_line
 from tcptutor.spec import Experiment, Flows, Hosts, Path
-from tcptutor.ui import words
+from tcptutor.study import words
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from tcptutor.course.activities.run import RunActivity
 from tcptutor.course.experiments import Catalogue, overrides_of, rebuilt, same_settings
 from tcptutor.journal.saved import LONGEST_NAME, Benches, SavedBench
 from tcptutor.spec import Experiment
+from tcptutor.study.live import ComparisonRun
 from tcptutor.ui.knobs import GROUPS
-from tcptutor.ui.live import ComparisonRun
 from tcptutor.ui.workbench import MAX_COMPARISONS, Workbench
 
 CATALOGUE = Catalogue(places.lessons())

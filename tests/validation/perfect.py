@@ -28,7 +28,7 @@ from tcptutor.grading.evidence.keys import CourseKey
 from tcptutor.grading.marking import grade_hand_in
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
-from tcptutor.ui.study import Study
+from tcptutor.study.study import Study
 from tests.grading.evidence.doer import Doer, right
 from tests.validation.honest import FOLDER, make
 

@@ -12,7 +12,7 @@ from tcptutor.course.step import Step
 from tcptutor.figures.axes import round_ticks
 from tcptutor.figures.lines import DATA, MUTED, STRONG
 from tcptutor.room.prepared import PreparedRuns
-from tcptutor.ui.live_sweep import LiveSweep
+from tcptutor.study.live_sweep import LiveSweep
 from tcptutor.ui.present.block_raster import ACROSS, DOWN, BlockRaster
 from tcptutor.ui.present.large_text import Size
 from tcptutor.ui.present.stage_canvas import StageCanvas

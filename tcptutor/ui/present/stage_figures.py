@@ -11,7 +11,7 @@ from tcptutor.course.setting_line import experiment_line, senders
 from tcptutor.figures.lines import DATA, MUTED, STRONG, TEXT, WARN
 from tcptutor.room.talk import RunSource, RunView
 from tcptutor.spec import Experiment
-from tcptutor.ui import words
+from tcptutor.study import words
 from tcptutor.ui.present import stage_chart
 from tcptutor.ui.present.block_raster import BOTH
 from tcptutor.ui.present.large_text import Size

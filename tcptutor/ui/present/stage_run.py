@@ -15,8 +15,8 @@ from tcptutor.figures.lines import STRONG
 from tcptutor.room.protocol import RunBegins
 from tcptutor.room.slide_runs import SlideRun
 from tcptutor.run import Finished, Run
-from tcptutor.ui import background
-from tcptutor.ui.live import Live
+from tcptutor.study import background
+from tcptutor.study.live import Live
 from tcptutor.ui.widgets.chart.axes import rate_unit
 from tcptutor.ui.widgets.chart.build import scene_of
 from tcptutor.ui.widgets.chart.chart import flow_style

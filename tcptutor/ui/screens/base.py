@@ -16,10 +16,11 @@ from tcptutor.base.glyphs import Glyphs
 from tcptutor.course.outline import Course, Module
 from tcptutor.journal import Journal
 from tcptutor.journal.saved import Drafts, Settings
-from tcptutor.ui import bindings, pages
+from tcptutor.study import pages
+from tcptutor.study.lab_state import LabState
+from tcptutor.study.lab_state import place as place_of
+from tcptutor.ui import bindings
 from tcptutor.ui.bindings import Entries, FooterKey
-from tcptutor.ui.lab_state import LabState
-from tcptutor.ui.lab_state import place as place_of
 from tcptutor.ui.messages import GoalsUpdated, ShellUpdated
 from tcptutor.ui.motion import MotionChoice
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from tcptutor.course.step import Step
     from tcptutor.run import Environment
     from tcptutor.spec import Experiment
+    from tcptutor.study.live import Live
     from tcptutor.ui.bench import Bench
-    from tcptutor.ui.live import Live
     from tcptutor.ui.widgets.home.facts import HomeFacts
 
 _T = TypeVar("_T")

@@ -25,7 +25,7 @@ from tcptutor.grading.grade import ActivityMark
 from tcptutor.grading.survey import Place
 from tcptutor.grading.views import TableView
 from tcptutor.run import Run
-from tcptutor.ui import background
+from tcptutor.study import background
 from tcptutor.ui.screens.stored import StoredScreen
 from tcptutor.ui.screens.table_screen import TableScreen
 from tcptutor.ui.widgets.bars import TopBar

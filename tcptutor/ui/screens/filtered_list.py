@@ -8,8 +8,8 @@ from textual import on
 from textual.events import Key, Paste
 from textual.widgets import Input
 
+from tcptutor.study.matching import moved
 from tcptutor.ui.bindings import FooterKey
-from tcptutor.ui.matching import moved
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.widgets.page.entries import Entry
 

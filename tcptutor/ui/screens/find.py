@@ -13,8 +13,8 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from tcptutor.study.matching import Hit, IndexedEntry, PaletteEntry, moved, search
 from tcptutor.ui.bindings import FooterKey
-from tcptutor.ui.matching import Hit, IndexedEntry, PaletteEntry, moved, search
 from tcptutor.ui.widgets.bars import KeyBar
 from tcptutor.ui.widgets.hit_list import HitList, marked
 

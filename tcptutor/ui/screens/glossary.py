@@ -17,9 +17,9 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from tcptutor.course.glossary import Term
+from tcptutor.study.pages import ModulePage, find_page, page_of_experiment
 from tcptutor.ui import bindings
 from tcptutor.ui.bindings import FooterKey, priority
-from tcptutor.ui.pages import ModulePage, find_page, page_of_experiment
 from tcptutor.ui.screens.filtered_list import FilteredListScreen
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.page.text import hanging, paragraphs

@@ -20,7 +20,8 @@ from textual.widgets.input import Selection
 from tcptutor.base.errors import JournalError, TutorError
 from tcptutor.history.listing import ListedRun
 from tcptutor.run import Run, load
-from tcptutor.ui import background, bindings
+from tcptutor.study import background
+from tcptutor.ui import bindings
 from tcptutor.ui.bindings import FooterKey, priority
 from tcptutor.ui.history_state import HistoryState
 from tcptutor.ui.messages import RunFinished

@@ -22,7 +22,7 @@ from tcptutor.base.errors import TutorError
 from tcptutor.history.comparison import RunComparison
 from tcptutor.history.listing import ListedRun
 from tcptutor.run import Run, load
-from tcptutor.ui import background
+from tcptutor.study import background
 from tcptutor.ui.bindings import FooterKey
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.widgets.bars import KeyBar, TopBar

@@ -18,9 +18,9 @@ from textual.widgets.option_list import Option
 from tcptutor.base.errors import JournalError
 from tcptutor.course.outline import Module
 from tcptutor.course.paths import CoursePath
+from tcptutor.study.lab_state import LabState
 from tcptutor.ui import bindings
 from tcptutor.ui.bindings import FooterKey, priority
-from tcptutor.ui.lab_state import LabState
 from tcptutor.ui.screens.base import WIDE, SavingScreen
 from tcptutor.ui.screens.home_room import HomeRoom
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
@@ -363,7 +363,7 @@ class HomeScreen(SavingScreen):
         visited = [module for module in self._modules if record.has_visited(module.id)]
         if not visited or not all(module.is_read for module in visited):
             return  # called again once the lessons are read
-        from tcptutor.ui.reviews import find_now  # noqa: PLC0415  # not for the first frame
+        from tcptutor.study.reviews import find_now  # noqa: PLC0415  # not for the first frame
 
         self._reviews = await find_now(self.tutor.course, self.tutor.journal)
         if self.app.is_running:  # the app may have been left meanwhile

@@ -18,7 +18,7 @@ from tcptutor.course.outline import Module
 from tcptutor.course.step import Step
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
-from tcptutor.ui import pages
+from tcptutor.study import pages
 from tcptutor.ui.messages import (
     GoalsUpdated,
     RunFinished,

@@ -16,7 +16,9 @@ from tcptutor.course.page_references import PageTitles
 from tcptutor.course.paths import PRETEST
 from tcptutor.course.rules import activity_rule, hint_cost
 from tcptutor.course.step import Step
-from tcptutor.ui import bindings, pages
+from tcptutor.study import pages
+from tcptutor.study.study import Study
+from tcptutor.ui import bindings
 from tcptutor.ui.bindings import Entries, FooterKey
 from tcptutor.ui.messages import HintWanted, RedrawWanted
 from tcptutor.ui.screens.activities import BOXES
@@ -45,7 +47,6 @@ from tcptutor.ui.screens.lesson_keys import (
     without,
 )
 from tcptutor.ui.screens.note import NoteScreen
-from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.bars import TopBar
 from tcptutor.ui.widgets.page.entries import Entry
 from tcptutor.ui.widgets.page.lists import ListBox

@@ -10,7 +10,7 @@ from tcptutor.base.errors import UsageError
 from tcptutor.course.activity import Activity
 from tcptutor.course.page_record import Given
 from tcptutor.journal.saved import Draft
-from tcptutor.ui.study import Study
+from tcptutor.study.study import Study
 from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.page import Page
 

@@ -15,6 +15,7 @@ from textual.widgets import Static
 from tcptutor.course.activities.shell import ShownCommand
 from tcptutor.figures.kinds.network import NetworkFigure
 from tcptutor.spec import Experiment
+from tcptutor.study.study import QuestionProgress, Study
 from tcptutor.ui import lab_network
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.messages import GoalsUpdated, RunUpdated, SessionUpdated, SweepUpdated
@@ -22,7 +23,6 @@ from tcptutor.ui.screens.activities import SIDES
 from tcptutor.ui.screens.base import TALL, WIDE
 from tcptutor.ui.screens.lesson_layout import Layout, View
 from tcptutor.ui.screens.side import Side
-from tcptutor.ui.study import QuestionProgress, Study
 from tcptutor.ui.widgets.chart.line_panel import LinePanel
 from tcptutor.ui.widgets.page.page import Page, least_width
 from tcptutor.ui.widgets.page.shell import ShellBox

@@ -10,8 +10,8 @@ from tcptutor.base.errors import UsageError
 from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
-from tcptutor.ui import background
-from tcptutor.ui.live import Live
+from tcptutor.study import background
+from tcptutor.study.live import Live
 from tcptutor.ui.screens.lesson_run import RunSide
 from tcptutor.ui.widgets.page.challenge import ChallengeBox
 

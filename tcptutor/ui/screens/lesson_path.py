@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tcptutor.course.paths import PRETEST
-from tcptutor.ui import pages
-from tcptutor.ui.pages import ModulePage
+from tcptutor.study import pages
+from tcptutor.study.pages import ModulePage
 from tcptutor.ui.screens.lesson_actions import LessonActions
 from tcptutor.ui.screens.module_end import module_end
 from tcptutor.ui.widgets.page.onward import OnwardLines

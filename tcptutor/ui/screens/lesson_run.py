@@ -20,8 +20,8 @@ from tcptutor.course.setting_line import experiment_line
 from tcptutor.run import Environment, Run
 from tcptutor.run.change import summarize_changes
 from tcptutor.spec import Experiment
-from tcptutor.ui import background
-from tcptutor.ui.live import MAX_EARLIER, EarlierRun, Live, figures_of
+from tcptutor.study import background
+from tcptutor.study.live import MAX_EARLIER, EarlierRun, Live, figures_of
 from tcptutor.ui.messages import RunFinished, RunLoaded, RunUpdated
 from tcptutor.ui.screens.side import LOADING, Side
 from tcptutor.ui.widgets.chart.scene import OwnPrediction

@@ -12,8 +12,8 @@ from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import SweepActivity
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
-from tcptutor.ui import background
-from tcptutor.ui.live_sweep import LiveSweep, recall_sweep
+from tcptutor.study import background
+from tcptutor.study.live_sweep import LiveSweep, recall_sweep
 from tcptutor.ui.messages import RunLoaded, SweepEnded, SweepUpdated
 from tcptutor.ui.screens.side import LOADING, Side
 from tcptutor.ui.screens.stored import CellScreen

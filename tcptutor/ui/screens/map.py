@@ -17,10 +17,11 @@ from textual.widgets.option_list import Option
 
 from tcptutor.base.errors import JournalError
 from tcptutor.course.outline import Module
-from tcptutor.ui import bindings, pages
+from tcptutor.study import pages
+from tcptutor.study.pages import ModulePage
+from tcptutor.ui import bindings
 from tcptutor.ui.bindings import FooterKey, priority
 from tcptutor.ui.page_map import FILTERS, MapPage, map_pages
-from tcptutor.ui.pages import ModulePage
 from tcptutor.ui.screens.base import SavingScreen
 from tcptutor.ui.screens.dialogs import ResetChoice, ResetScreen
 from tcptutor.ui.screens.filtered_list import FilteredListScreen
@@ -104,7 +105,7 @@ class MapScreen(FilteredListScreen[MapPage], SavingScreen):
         self.run_worker(self._find_due())
 
     async def _find_due(self) -> None:
-        from tcptutor.ui.reviews import find_now  # noqa: PLC0415  # the map is shown before
+        from tcptutor.study.reviews import find_now  # noqa: PLC0415  # the map is shown before
 
         found = await find_now(self.tutor.course, self.tutor.journal)
         self._due = frozenset((card.id.module, card.id.step) for card in found.due)

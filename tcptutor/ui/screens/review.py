@@ -21,10 +21,10 @@ from tcptutor.course.page_record import Given
 from tcptutor.course.setting_line import experiment_line
 from tcptutor.review import ReviewCard, Reviews
 from tcptutor.review.cards import CardId
+from tcptutor.study.reviews import ReviewQuestion, find_now, recall_run
 from tcptutor.ui import bindings
 from tcptutor.ui.bindings import Entries, FooterKey, priority
 from tcptutor.ui.messages import HintWanted
-from tcptutor.ui.reviews import ReviewQuestion, find_now, recall_run
 from tcptutor.ui.screens.activities import BOXES
 from tcptutor.ui.screens.base import SavingScreen
 from tcptutor.ui.screens.lesson_keys import enter_key, typing_footer

@@ -9,8 +9,8 @@ from textual.message import Message
 
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
+from tcptutor.study.study import Study
 from tcptutor.ui.bench import Bench
-from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.chart.line_panel import LinePanel
 from tcptutor.ui.widgets.page.page import Page
 from tcptutor.ui.widgets.panel.panel import RunPanel

@@ -16,8 +16,8 @@ from tcptutor.base import units
 from tcptutor.base.columns import table
 from tcptutor.run import FlowResult, Run
 from tcptutor.spec import Experiment
-from tcptutor.ui import background
-from tcptutor.ui.lab_state import place
+from tcptutor.study import background
+from tcptutor.study.lab_state import place
 from tcptutor.ui.screens.chart_screen import ChartScreen
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.panel.panel import RunPanel

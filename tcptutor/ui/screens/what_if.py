@@ -15,9 +15,9 @@ from tcptutor.base.columns import table
 from tcptutor.run import Environment, Run
 from tcptutor.run.change import describe_changes
 from tcptutor.spec import Experiment
-from tcptutor.ui import background
+from tcptutor.study import background
+from tcptutor.study.live import Live
 from tcptutor.ui.bench import Bench, needs_rerun
-from tcptutor.ui.live import Live
 from tcptutor.ui.messages import RunFinished, RunUpdated
 from tcptutor.ui.screens.base import WhatIfBase
 from tcptutor.ui.screens.chart_screen import ChartScreen

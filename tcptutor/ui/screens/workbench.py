@@ -20,9 +20,9 @@ from tcptutor.base.errors import TutorError
 from tcptutor.course.experiments import same_settings, short_name
 from tcptutor.journal.saved import Benches
 from tcptutor.run import Environment
-from tcptutor.ui import background
+from tcptutor.study import background
+from tcptutor.study.live import Live
 from tcptutor.ui.bindings import FooterKey, priority
-from tcptutor.ui.live import Live
 from tcptutor.ui.messages import RunFinished, RunUpdated
 from tcptutor.ui.screens.chart_screen import ARROWS, ChartScreen
 from tcptutor.ui.screens.dialogs import CommandLineScreen

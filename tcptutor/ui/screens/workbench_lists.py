@@ -22,7 +22,7 @@ from tcptutor.course.experiments import short_name
 from tcptutor.history.listing import ListedRun
 from tcptutor.journal.saved import Benches, SavedBench
 from tcptutor.run import Run, load
-from tcptutor.ui import background
+from tcptutor.study import background
 from tcptutor.ui.bindings import FooterKey
 from tcptutor.ui.history_state import HistoryState
 from tcptutor.ui.screens.base import TutorScreen

@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-from tcptutor.ui.matching import HEADS, Hit, Span
+from tcptutor.study.matching import HEADS, Hit, Span
 
 _INDENT = 2
 

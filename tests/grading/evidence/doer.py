@@ -26,7 +26,7 @@ from tcptutor.grading.evidence.hand_in import write_hand_in
 from tcptutor.journal import Journal
 from tcptutor.run import Run, save
 from tcptutor.spec import Experiment
-from tcptutor.ui.study import Study
+from tcptutor.study.study import Study
 from tests.chosen import chosen
 
 Answer = Callable[[Activity, Study], Given | None]

@@ -27,7 +27,7 @@ from tcptutor.grading.evidence.keys import CourseKey
 from tcptutor.journal import Journal
 from tcptutor.run import Run, load, save
 from tcptutor.spec import Experiment
-from tcptutor.ui.study import Study
+from tcptutor.study.study import Study
 from tcptutor.wire.protocol import CommandEnded
 from tests.backends.play import play
 from tests.course.goals.made import netem, state

@@ -13,7 +13,7 @@ from tcptutor.course.setting_line import IMPORTED
 from tcptutor.figures.axes import rounded_up
 from tcptutor.run import mean_of_known
 from tcptutor.spec import Experiment
-from tcptutor.ui.live import Live
+from tcptutor.study.live import Live
 from tcptutor.ui.widgets.chart.comparison import comparison_curves, original_curves
 from tcptutor.ui.widgets.chart.flows import MAX_CURVES, band_of, flow_names, share_texts
 from tcptutor.ui.widgets.chart.history import STEPS, History

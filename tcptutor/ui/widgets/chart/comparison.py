@@ -16,7 +16,7 @@ from tcptutor.course.experiments import differing, short_name
 from tcptutor.figures.lines import MUTED, STRONG, TEXT, Line
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
-from tcptutor.ui.live import ComparisonRun, Live
+from tcptutor.study.live import ComparisonRun, Live
 from tcptutor.ui.widgets.chart.chart import FLOW_PATTERNS, flow_style, sample
 from tcptutor.ui.widgets.chart.history import STEPS, History, interpolate
 from tcptutor.ui.widgets.chart.scene import FlowCurve

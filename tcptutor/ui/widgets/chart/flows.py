@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from math import isnan
 
 from tcptutor.spec import Experiment
-from tcptutor.ui.live import Live
+from tcptutor.study.live import Live
 from tcptutor.ui.widgets.chart.history import STEPS, History
 from tcptutor.ui.widgets.chart.scene import FlowCurve
 

@@ -10,7 +10,7 @@ from math import isnan
 from tcptutor.course.measures import MEASURES
 from tcptutor.figures.axes import rounded_up
 from tcptutor.figures.lines import RTT
-from tcptutor.ui.live import Live
+from tcptutor.study.live import Live
 from tcptutor.ui.widgets.chart.axes import rate_unit
 from tcptutor.ui.widgets.chart.comparison import LETTERS, resample
 from tcptutor.ui.widgets.chart.flows import MAX_CURVES, band_of, flow_names, share_texts

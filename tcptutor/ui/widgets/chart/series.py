@@ -10,7 +10,7 @@ from math import isnan
 from tcptutor.base import sizes, units
 from tcptutor.figures.axes import rounded_up
 from tcptutor.figures.lines import BAD, QUEUE, RTT
-from tcptutor.ui.live import Live
+from tcptutor.study.live import Live
 from tcptutor.ui.widgets.chart.axes import rate_unit, size_unit
 from tcptutor.ui.widgets.chart.history import STEPS, History, interpolate
 from tcptutor.ui.widgets.chart.scene import Points, Series

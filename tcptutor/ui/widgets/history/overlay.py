@@ -13,7 +13,7 @@ from tcptutor.course.experiments import short_name
 from tcptutor.figures.lines import MUTED, STRONG, TEXT, Line
 from tcptutor.spec import Experiment
 from tcptutor.spec.parameters import settings
-from tcptutor.ui.live import ComparisonRun
+from tcptutor.study.live import ComparisonRun
 from tcptutor.ui.widgets.chart import axes, chart
 from tcptutor.ui.widgets.chart.comparison import setting_differences
 from tcptutor.ui.widgets.chart.history import STEPS

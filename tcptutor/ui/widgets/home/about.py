@@ -9,7 +9,7 @@ from textual.content import Content
 from tcptutor.course import duration
 from tcptutor.course.outline import Module
 from tcptutor.journal import Journal
-from tcptutor.ui import pages
+from tcptutor.study import pages
 from tcptutor.ui.widgets.home.facts import HomeFacts
 from tcptutor.ui.widgets.home.text import count_pages, name_of
 from tcptutor.ui.widgets.page.text import hanging

@@ -23,8 +23,8 @@ from tcptutor.course.paths import PATHS, CoursePath
 from tcptutor.journal import Journal, Progress
 from tcptutor.journal.fold import Enrolment
 from tcptutor.journal.saved_file import MOST_BYTES, write
-from tcptutor.ui import pages
-from tcptutor.ui.pages import PathProgress, path_progress
+from tcptutor.study import pages
+from tcptutor.study.pages import PathProgress, path_progress
 from tcptutor.ui.widgets.home.text import name_of
 from tcptutor.ui.widgets.home.work import work_facts
 

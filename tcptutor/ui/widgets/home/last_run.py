@@ -15,7 +15,7 @@ from tcptutor.base.causes import CAUSE_NAMES
 from tcptutor.course.outline import Course
 from tcptutor.course.page_record import PREDICT
 from tcptutor.journal import Journal
-from tcptutor.ui import pages
+from tcptutor.study import pages
 from tcptutor.ui.widgets.home.text import LABEL, name_of
 
 _MOST_COLUMNS, _FEWEST_COLUMNS = 60, 16
@@ -74,7 +74,7 @@ class LastRun(Static):
 
     async def _load(self, place: str, module: str, step: str, file: Path, factor: float | None) -> None:
         """Read the run in `file` of a page; `factor` is how far the page's prediction was off."""
-        from tcptutor.ui import background  # noqa: PLC0415  # not for the first frame
+        from tcptutor.study import background  # noqa: PLC0415  # not for the first frame
 
         run = await background.first_readable([str(file)])
         if run is None or not run.complete:

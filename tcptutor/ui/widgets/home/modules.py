@@ -13,7 +13,7 @@ from textual.widgets import OptionList
 from tcptutor.course import duration
 from tcptutor.course.outline import Module
 from tcptutor.course.paths import PATHS, CoursePath
-from tcptutor.ui.pages import PathProgress
+from tcptutor.study.pages import PathProgress
 
 HEADS: dict[CoursePath, str] = {"essential": "essentials", "everything": "everything"}
 _LEAST_BAR, _MOST_BAR = 6, 40

@@ -15,7 +15,7 @@ from tcptutor.course.paths import PRETEST
 from tcptutor.journal import Journal, Progress
 from tcptutor.journal.day import DayRecord
 from tcptutor.journal.fold import JournalRecord
-from tcptutor.ui import words
+from tcptutor.study import words
 from tcptutor.ui.widgets.home.text import count_pages, labeled
 
 if TYPE_CHECKING:

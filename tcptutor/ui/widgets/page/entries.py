@@ -20,8 +20,8 @@ from tcptutor.course.page_record import Given
 from tcptutor.journal.fold import CLOSE_FACTOR
 from tcptutor.journal.saved import Draft
 from tcptutor.run import Run
-from tcptutor.ui import words
-from tcptutor.ui.study import MarkedResponse
+from tcptutor.study import words
+from tcptutor.study.study import MarkedResponse
 from tcptutor.ui.widgets.page.box import A, ActivityBox
 from tcptutor.ui.widgets.page.text import paragraphs
 

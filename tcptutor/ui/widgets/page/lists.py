@@ -15,7 +15,7 @@ from textual.widgets import Static
 from tcptutor.course.activities.choice import ChoiceQuestion, Order
 from tcptutor.course.page_record import Given
 from tcptutor.journal.saved import Draft
-from tcptutor.ui.study import MarkedResponse
+from tcptutor.study.study import MarkedResponse
 from tcptutor.ui.widgets.page.box import A, ActivityBox
 from tcptutor.ui.widgets.page.text import inline, paragraphs
 

@@ -9,7 +9,7 @@ from textual.style import Style
 from textual.widget import Widget
 
 from tcptutor.course.outline import Module
-from tcptutor.ui.pages import Branch, ModulePage, offer
+from tcptutor.study.pages import Branch, ModulePage, offer
 
 ONWARD_KEY, DEEPER_KEY = "enter", "D"
 

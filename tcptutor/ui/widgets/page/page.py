@@ -23,7 +23,7 @@ from tcptutor.course.page_record import TeacherComment
 from tcptutor.course.page_references import references
 from tcptutor.course.step import OTHERS, Step
 from tcptutor.run import Run
-from tcptutor.ui.live import EarlierRun
+from tcptutor.study.live import EarlierRun
 from tcptutor.ui.widgets.page import paging
 from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.folded import FoldedText

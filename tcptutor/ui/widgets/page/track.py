@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-from tcptutor.ui.pages import PageState
+from tcptutor.study.pages import PageState
 
 _WIDEST = 5
 """Columns of a page at most."""

@@ -14,8 +14,8 @@ from tcptutor.base.columns import wrapped
 from tcptutor.course.activities.run import ChartName
 from tcptutor.course.setting_line import experiment_line
 from tcptutor.figures.lines import MUTED, STRONG, TEXT, Line, spread
-from tcptutor.ui import words
-from tcptutor.ui.live import Live
+from tcptutor.study import words
+from tcptutor.study.live import Live
 from tcptutor.ui.widgets.chart import axes, chart, edge, margin, strips
 from tcptutor.ui.widgets.chart.build import scene_of
 from tcptutor.ui.widgets.chart.comparison import comparison_lines

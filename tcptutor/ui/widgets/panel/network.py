@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tcptutor.base import sizes, units
 from tcptutor.figures.lines import BAD, MUTED, STRONG, TEXT, Line, Piece
 from tcptutor.spec import Experiment
-from tcptutor.ui.live import Live
+from tcptutor.study.live import Live
 from tcptutor.ui.widgets.chart.history import History
 from tcptutor.ui.widgets.chart.strips import DROPPED
 

@@ -21,8 +21,8 @@ from tcptutor.figures.kinds.network import NetworkFigure, of_experiment
 from tcptutor.figures.lines import TEXT, Line, paragraph
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
-from tcptutor.ui import background
-from tcptutor.ui.live import Live
+from tcptutor.study import background
+from tcptutor.study.live import Live
 from tcptutor.ui.widgets.chart import axes
 from tcptutor.ui.widgets.chart.edge import EdgeKeys
 from tcptutor.ui.widgets.chart.flows import flow_names

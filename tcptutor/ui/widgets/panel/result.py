@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tcptutor.figures.lines import BAD, GOOD, MUTED, STRONG, TEXT, WARN, Line, Piece, paragraph
 from tcptutor.spec import Experiment
-from tcptutor.ui import words
-from tcptutor.ui.live import Live
+from tcptutor.study import words
+from tcptutor.study.live import Live
 
 _FAULT_HIDDEN = "finding the fault is your task. The lines show what the network gives without it."
 _OBSERVE_FIRST = "first say what your run showed (Tab), or skip that with x."

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from tcptutor.analysis import ModelComparison, Report
 from tcptutor.base import ratios, units
 from tcptutor.figures.lines import BAD, GOOD, MUTED, STRONG, TEXT, Line
-from tcptutor.ui import words
-from tcptutor.ui.live import EarlierRun
+from tcptutor.study import words
+from tcptutor.study.live import EarlierRun
 from tcptutor.ui.widgets.chart.axes import rate_unit
 from tcptutor.ui.widgets.chart.scene import OwnPrediction
 

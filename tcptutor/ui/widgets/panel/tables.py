@@ -13,8 +13,8 @@ from tcptutor.base.columns import wrapped
 from tcptutor.figures.axes import rounded_up
 from tcptutor.figures.lines import BAD, GOOD, MUTED, STRONG, TEXT, Line
 from tcptutor.spec import Experiment
-from tcptutor.ui import words
-from tcptutor.ui.live import Live
+from tcptutor.study import words
+from tcptutor.study.live import Live
 from tcptutor.ui.widgets.chart.axes import rate_unit
 from tcptutor.ui.widgets.chart.chart import flow_style
 from tcptutor.ui.widgets.chart.flows import flow_names

@@ -11,7 +11,7 @@ from tcptutor.base import ratios
 from tcptutor.base.causes import CAUSE_NAMES
 from tcptutor.course.measures import MEASURES
 from tcptutor.figures.lines import STRONG, TEXT, Line, Piece
-from tcptutor.ui.live import Live
+from tcptutor.study.live import Live
 from tcptutor.ui.widgets.chart.axes import rate_unit
 from tcptutor.ui.widgets.chart.scene import OwnPrediction
 from tcptutor.ui.widgets.panel.ruler import figure

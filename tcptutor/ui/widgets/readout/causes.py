@@ -15,7 +15,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from tcptutor.figures.lines import STRONG, TEXT, Line, Piece
-from tcptutor.ui.live import Live
+from tcptutor.study.live import Live
 from tcptutor.ui.widgets.chart import axes
 from tcptutor.ui.widgets.chart.margin import Column
 from tcptutor.ui.widgets.readout.cursor import TimeSpan

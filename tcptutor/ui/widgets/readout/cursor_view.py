@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tcptutor.figures.lines import MUTED, STRONG, TEXT, Line, spread
 from tcptutor.run import SSTHRESH_INFINITE
-from tcptutor.ui.live import Live
+from tcptutor.study.live import Live
 from tcptutor.ui.widgets.chart import axes, chart, margin, strips, warmup
 from tcptutor.ui.widgets.chart.build import scene_of
 from tcptutor.ui.widgets.chart.flows import flow_names

@@ -19,7 +19,7 @@ from tcptutor.base.errors import TutorError
 from tcptutor.figures.lines import Line
 from tcptutor.run import Run
 from tcptutor.runs import packets
-from tcptutor.ui.live import Live
+from tcptutor.study.live import Live
 from tcptutor.ui.widgets.chart.history import History
 from tcptutor.ui.widgets.readout.cursor import Cursor, TimeSpan
 

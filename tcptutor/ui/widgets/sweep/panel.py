@@ -21,8 +21,8 @@ from tcptutor.figures.figure import MIN_WIDTH
 from tcptutor.figures.kinds.network import of_experiment
 from tcptutor.figures.lines import BAD, GOOD, MUTED, STRONG, TEXT, WARN, Line, paragraph, spread
 from tcptutor.run import mean_of_known
-from tcptutor.ui import words
-from tcptutor.ui.live_sweep import LiveSweep
+from tcptutor.study import words
+from tcptutor.study.live_sweep import LiveSweep
 from tcptutor.ui.widgets.chart import axes, edge
 from tcptutor.ui.widgets.chart.edge import EdgeKeys
 from tcptutor.ui.widgets.chart.line_panel import LinePanel

@@ -13,7 +13,7 @@ from tcptutor.course.activities.predict import Predict
 from tcptutor.course.measures import MEASURES, expected_knee, knee
 from tcptutor.course.page_sweep import CurveLine, summaries
 from tcptutor.figures.axes import rounded_down, rounded_up
-from tcptutor.ui.live_sweep import LiveSweep
+from tcptutor.study.live_sweep import LiveSweep
 from tcptutor.ui.widgets.chart.axes import rate_unit
 
 _ORIGIN_SHARE = 0.35

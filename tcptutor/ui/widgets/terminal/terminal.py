@@ -21,13 +21,13 @@ from tcptutor.course.activities.shell import ShownCommand
 from tcptutor.course.goals.goal import GoalBoard
 from tcptutor.course.step import Step
 from tcptutor.spec import Experiment
+from tcptutor.study.live import Live
+from tcptutor.study.study import Study
 from tcptutor.ui import lab_network
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.bindings import priority
 from tcptutor.ui.host_shell import Shell
-from tcptutor.ui.live import Live
 from tcptutor.ui.messages import GoalsUpdated, RunFinished, RunUpdated, SessionUpdated, ShellUpdated
-from tcptutor.ui.study import Study
 from tcptutor.ui.widgets.page.shell import ShellBox, near_misses, sign
 from tcptutor.ui.widgets.page.text import inline
 from tcptutor.ui.widgets.panel.panel import RunPanel

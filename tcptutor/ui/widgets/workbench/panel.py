@@ -11,9 +11,9 @@ from textual import events
 from tcptutor.base.columns import wrapped
 from tcptutor.figures.lines import BAD, GOOD, MUTED, STRONG, TEXT, Line, Piece, paragraph
 from tcptutor.spec import PARAMETERS
-from tcptutor.ui.background import Forecast
+from tcptutor.study.background import Forecast
+from tcptutor.study.live import ComparisonRun, Live
 from tcptutor.ui.knobs import GROUPS, SEED, SYSCTL, can_turn
-from tcptutor.ui.live import ComparisonRun, Live
 from tcptutor.ui.widgets.chart.line_panel import LinePanel
 from tcptutor.ui.widgets.chart.scene import OwnPrediction
 from tcptutor.ui.widgets.panel.panel import RunPanel

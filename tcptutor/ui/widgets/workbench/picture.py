@@ -14,9 +14,9 @@ from tcptutor.base.causes import CAUSE_NAMES
 from tcptutor.base.columns import wrapped
 from tcptutor.figures.lines import BAD, MUTED, STRONG, TEXT, Line, paragraph
 from tcptutor.run import Environment, Run
-from tcptutor.ui import words
-from tcptutor.ui.background import Forecast
-from tcptutor.ui.live import ComparisonRun, Live
+from tcptutor.study import words
+from tcptutor.study.background import Forecast
+from tcptutor.study.live import ComparisonRun, Live
 from tcptutor.ui.widgets.chart import chart
 from tcptutor.ui.widgets.chart.build import axis_top, references
 from tcptutor.ui.widgets.chart.comparison import comparison_curves, comparison_lines

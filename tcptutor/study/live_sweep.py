@@ -17,8 +17,8 @@ from tcptutor.journal import Journal
 from tcptutor.run import Environment, Run
 from tcptutor.runs.conduct import ConductedRun
 from tcptutor.spec import Experiment
-from tcptutor.ui import background
-from tcptutor.ui.own_course import ENROLLED_MEANWHILE, enrolment_in
+from tcptutor.study import background
+from tcptutor.study.own_course import ENROLLED_MEANWHILE, enrolment_in
 from tcptutor.wire.protocol import Ready
 
 if TYPE_CHECKING:

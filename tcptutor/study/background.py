@@ -18,7 +18,7 @@ from tcptutor.base.errors import TutorError
 from tcptutor.run import Environment, FlowResult, Run, Sample
 from tcptutor.runs import store
 from tcptutor.spec import Experiment
-from tcptutor.ui.live import Live
+from tcptutor.study.live import Live
 
 if TYPE_CHECKING:
     from tcptutor.analysis import Expectation, Insight, Report

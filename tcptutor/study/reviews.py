@@ -13,9 +13,9 @@ from tcptutor.course.activities.choice import Order
 from tcptutor.course.activity import NO_RUN, Activity, MarkContext
 from tcptutor.course.page_record import Given, Response, Sureness
 from tcptutor.journal import Journal
-from tcptutor.ui import background
-from tcptutor.ui.live_sweep import LiveSweep, recall_sweep
-from tcptutor.ui.study import MarkedResponse
+from tcptutor.study import background
+from tcptutor.study.live_sweep import LiveSweep, recall_sweep
+from tcptutor.study.study import MarkedResponse
 
 if TYPE_CHECKING:
     from tcptutor.course.outline import Course

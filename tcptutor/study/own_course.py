@@ -8,7 +8,7 @@ from tcptutor.base.errors import JournalError
 from tcptutor.course.outline import Course, Module
 from tcptutor.journal import Journal
 from tcptutor.journal.fold import Enrolment
-from tcptutor.ui.pages import ModulePage
+from tcptutor.study.pages import ModulePage
 
 if TYPE_CHECKING:
     from tcptutor.course.step import Step

@@ -14,7 +14,7 @@ from tcptutor.course.activities.run import ChartName
 from tcptutor.course.measures import MEASURES, MeasureName
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
-from tcptutor.ui.words import drawn_by_chance
+from tcptutor.study.words import drawn_by_chance
 
 if TYPE_CHECKING:
     from tcptutor.analysis import Expectation, Report

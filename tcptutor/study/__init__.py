@@ -1,0 +1,1 @@
+"""A student's work on the course, whichever front shows it: pages, runs, sweeps and reviews. Knows no screen."""
