@@ -5,46 +5,85 @@ from __future__ import annotations
 import codecs
 import locale
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Literal
 
 Glyphs = Literal["all", "console", "ascii"]
 """Character sets: everything, the fonts of the Linux console, ASCII."""
 
+CONSOLE_FONT = frozenset(
+    "░▒█■│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌▲▼♦•←↑→↓≈≤≥±°·²½¼µ«»÷£§¬¶ÄÅÆÇÉÑÖÜßàáâäåæçèéêëìíîïñòóôöùúûüÿπ"
+    "\N{NO-BREAK SPACE}"
+)
+"""Characters besides ASCII in the kernel's own font and in the fonts of Debian's console-setup for Western languages.
+
+These fonts, Lat15 among them, have no half blocks, no braille and no ticks.
+"""
 _EMPTY = 0x2800
-_UPPER = 0b00011011
-"""Dots in the upper two rows of a braille character."""
+_LEFT, _RIGHT = (0, 1, 2, 6), (3, 4, 5, 7)
+"""Bits of the dots in each column of a braille character, from the top."""
+_SOLID = 6
+"""Dots from which a braille character counts as filled."""
 
 _CONSOLE = {
-    "✓": "√", "✗": "x", "□": ".", "▸": ">", "›": ">", "◂": "<", "‹": "<", "●": "•", "○": "o", "◇": "o", "◆": "♦",
-    "▾": "▼", "△": "▲", "╏": "│", "┃": "│", "╎": "│", "┈": "-", "━": "─", "╋": "┼", "╂": "┼", "┠": "├", "┨": "┤",
-    "▁": "_", "▂": "_", "▃": "▄", "▅": "▄", "▆": "█", "▇": "█", "▏": "│", "▎": "│", "▍": "█", "▌": "█", "▋": "█",
-    "▊": "█", "▉": "█", "▕": "│", "☐": ".", "☑": "■", "↕": "|", "⚠": "!", "✂": "x", "…": ".", "⏎": "<",
-    "┏": "┌", "┓": "┐", "┗": "└", "┛": "┘", "┣": "├", "┫": "┤", "┻": "┴", "╸": "─", "╺": "─", "╹": "│", "╻": "│",
-    "↳": "└", "◃": "<", "▷": ">", "★": "*", "◐": "°", "▪": ".", "▣": "■", "▤": "■", "┅": "-", "╍": "-", "┆": "│",
-    "┊": "│", "↻": "r", "∛": "3", "Σ": "S", "⅜": "3", "╭": "┌", "╮": "┐", "╰": "└", "╯": "┘",
-    "┲": "┬", "┱": "┬", "┺": "┴", "┹": "┴", "┢": "├", "┡": "├", "┪": "┤", "┩": "┤", "╆": "┼", "╅": "┼", "╄": "┼",
-    "╃": "┼", "▘": "▀", "▝": "▀", "▖": "▄", "▗": "▄", "▞": "█", "▚": "█", "▛": "█", "▜": "█", "▙": "█", "▟": "█",
-    "▐": "█", "▔": "─",
+    "✓": "v", "√": "v", "✗": "x", "×": "x", "□": ".", "▸": ">", "▶": ">", "►": ">", "▷": ">", "›": ">", "◂": "<",
+    "‹": "<", "◃": "<", "◄": "<", "●": "•", "○": "o", "◇": "o", "◆": "♦", "▾": "▼", "△": "▲", "▣": "■", "▤": "■",
+    "☐": ".", "☑": "■", "★": "*", "◐": "°", "▪": ".", "↕": "|", "↳": "└", "↻": "r", "⏎": "<", "⚠": "!", "✂": "x",
+    "…": ".",
+    "┈": "-", "┅": "-", "╌": "-", "╍": "-", "┊": "│", "┆": "│", "╏": "│", "┃": "│", "╎": "│", "━": "─", "╸": "─",
+    "╺": "─", "╹": "│", "╻": "│", "▔": "─", "▏": "│", "▎": "│", "▕": "│",
+    "╋": "┼", "╂": "┼", "╆": "┼", "╅": "┼", "╄": "┼", "╃": "┼", "┠": "├", "┣": "├", "┢": "├", "┡": "├", "┨": "┤",
+    "┫": "┤", "┪": "┤", "┩": "┤", "┲": "┬", "┱": "┬", "┯": "┬", "┺": "┴", "┹": "┴", "┻": "┴", "┏": "┌", "┓": "┐",
+    "┗": "└", "┛": "┘", "╭": "┌", "╮": "┐", "╰": "└", "╯": "┘",
+    "▁": "_", "▂": "_", "▃": "░", "▄": "▒", "▅": "▒", "▆": "█", "▇": "█", "▀": "▒", "▓": "▒", "▍": "▒", "▌": "█",
+    "▐": "█", "▋": "█", "▊": "█", "▉": "█", "▘": "░", "▝": "░", "▖": "░", "▗": "░", "▞": "▒", "▚": "▒", "▛": "█",
+    "▜": "█", "▙": "█", "▟": "█",
+    "−": "-", "⁻": "-", "–": "-", "—": "-", "“": '"', "”": '"', "’": "'", "‘": "'", "‰": "%", "∛": "3", "Σ": "S",
+    "Δ": "D", "β": "b", "ν": "v",
 }  # fmt: skip
 _ASCII = {
-    "√": "v", "x": "x", "▶": ">", "►": ">", "•": "*", "♦": "*", "■": "#", "▪": "#", "▼": "v", "▲": "^", "│": "|",
-    "─": "-", "═": "=", "┼": "+", "├": "+", "┤": "+", "┬": "+", "┴": "+", "┌": "+", "┐": "+", "└": "+", "┘": "+",
-    "▄": "o", "█": "#", "▀": "'", "×": "x", "·": ".", "±": "~", "µ": "u", "−": "-", "–": "-", "—": "-", "→": ">",
-    "←": "<", "↑": "^", "↓": "v", "“": '"', "”": '"', "’": "'", "‘": "'", "≤": "<", "≥": ">", "°": "o", "‰": "%",
-    "Δ": "D", "²": "2", "³": "3", "\N{NO-BREAK SPACE}": " ",
+    "•": "*", "♦": "*", "■": "#", "▼": "v", "▲": "^", "█": "#", "▒": "=", "░": "-", "·": ".", "±": "~", "µ": "u",
+    "→": ">", "←": "<", "↑": "^", "↓": "v", "≤": "<", "≥": ">", "°": "o", "≈": "~", "═": "=", "│": "|", "─": "-",
+    "\N{NO-BREAK SPACE}": " ",
 }  # fmt: skip
+_WORDS = {
+    "√": "sqrt ", "∛": "cbrt", "¼": "1/4", "½": "1/2", "¾": "3/4", "⅔": "2/3", "⅜": "3/8", "²": "^2", "³": "^3",
+    "‰": "/1000", "±": "+-", "≤": "<=", "≥": ">=",
+}  # fmt: skip
+"""Words for signs whose substitute of a single cell would say something else, for lines with room at their end."""
+_JOINT = "┼├┤┬┴┌┐└┘╡╢╖╕╣║╗╝╜╛╞╟╚╔╩╦╠╬╧╨╤╥╙╘╒╓╫╪"
 
 
-def for_terminal(environment: Mapping[str, str]) -> Glyphs:
-    """Return the character set for a terminal with these environment variables."""
-    console = environment.get("TERM", "") == "linux"
-    # Most terminals accept UTF-8 regardless of the locale; GNU screen treats each byte as a character.
-    screen = "STY" in environment or environment.get("TERM", "").startswith("screen.")
-    if (console or screen) and not is_utf8():
+def for_terminal(environment: Mapping[str, str], initial: Mapping[str, str] | None = None) -> Glyphs:
+    """Return the character set for a terminal with these environment variables.
+
+    Args:
+        environment: Environment variables now.
+        initial: Those with which the process was started; by default this process's.
+    """
+    if environment.get("TEXTUAL_DRIVER"):
+        return "all"  # a browser, whatever the locale of the server
+    if not is_utf8():
         return "ascii"
-    return "console" if console else "all"
+    # Python replaces the C locale at its start (PEP 538), whether the user chose it or has set none.
+    is_c = not environment.get("LC_ALL") and environment.get("LANG") in ("C", "POSIX")
+    if (
+        is_c
+        and environment.get("LC_CTYPE")
+        and not (_initial_environment() if initial is None else initial).get("LC_CTYPE")
+    ):
+        return "ascii"
+    return "console" if environment.get("TERM", "") == "linux" else "all"
+
+
+def _initial_environment() -> dict[str, str]:
+    try:
+        pairs = Path("/proc/self/environ").read_text(errors="replace").split("\0")
+    except OSError:
+        return {}
+    return {name: value for name, _, value in (pair.partition("=") for pair in pairs)}
 
 
 @lru_cache(maxsize=4096)
@@ -57,25 +96,54 @@ def substitute(text: str, glyphs: Glyphs) -> str:
     )
 
 
+def substitute_line(texts: Sequence[str], glyphs: Glyphs) -> list[str]:
+    """Substitute in a line of several texts: a sign may become a word, which takes the spaces at the line's end."""
+    room = len(texts[-1]) - len(texts[-1].rstrip(" ")) - 1 if texts else 0
+    result = []
+    for text in texts:
+        shown = text
+        for sign in sorted(set(text) & _WORDS.keys()) if glyphs != "all" and room > 0 else ():
+            growth = text.count(sign) * (len(_WORDS[sign]) - 1)
+            if growth <= room and not (glyphs == "console" and sign in CONSOLE_FONT):
+                shown, room = shown.replace(sign, _WORDS[sign]), room - growth
+        result.append(substitute(shown, glyphs))
+    if surplus := sum(map(len, result)) - sum(map(len, texts)):
+        result[-1] = result[-1][:-surplus]
+    return result
+
+
 @lru_cache(maxsize=1024)
 def _substitute_character(character: str, glyphs: Glyphs) -> str:
     dots = ord(character) - _EMPTY
-    found = _block_for_dots(dots) if 0 <= dots < 256 else _CONSOLE.get(character, character)
-    if glyphs == "console" or found.isascii():
+    found = _stroke(dots) if 0 <= dots < 256 else _CONSOLE.get(character, character)
+    is_shown = found in CONSOLE_FONT or found.isalpha() or _cells(found) != 1
+    if found.isascii() or (glyphs == "console" and is_shown):
         return found
     if found in _ASCII:
         return _ASCII[found]
+    if found in _JOINT:
+        return "+"
     plain = unicodedata.normalize("NFKD", found).encode("ascii", "ignore").decode()
     return (plain or "?")[:1] * _cells(character)
 
 
-def _block_for_dots(dots: int) -> str:
-    upper, lower = (dots & _UPPER).bit_count(), (dots & ~_UPPER).bit_count()
-    if not upper and not lower:
+def _stroke(dots: int) -> str:
+    """Return the character most like a braille character: a line of its slope and height, or a block."""
+    rows = [[row for row, bit in enumerate(column) if dots & 1 << bit] for column in (_LEFT, _RIGHT)]
+    left, right = rows
+    if not dots:
         return " "
-    if dots.bit_count() == 1:
-        return "·"
-    return "▀" if not lower else "▄" if not upper else "█"
+    if len(left) + len(right) >= _SOLID:
+        return "█"
+    if max(len(left), len(right)) > 2:  # more than half of the cell's height
+        return "│"
+    if left and right:
+        slope = sum(left) / len(left) - sum(right) / len(right)
+        if abs(slope) >= 1:
+            return "/" if slope > 0 else "\\"
+    height = sum(left + right) / (len(left) + len(right))
+    upper, middle, lower = ('"', "-", "_") if left and right else ("'", "·", ".")
+    return upper if height < 0.75 else lower if height > 2.25 else middle  # rows 0 to 3
 
 
 def _cells(character: str) -> int:

@@ -20,11 +20,12 @@ from textual.color import Color
 from textual.driver import Driver
 from textual.filter import ANSIToTruecolor, LineFilter
 from textual.screen import ModalScreen, Screen
+from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.widget import Widget
 from textual.widgets import Static
 
 from tcptutor.base import glyphs, places
-from tcptutor.base.glyphs import Glyphs, substitute
+from tcptutor.base.glyphs import Glyphs, substitute_line
 from tcptutor.base.printable import escaped
 from tcptutor.journal.saved import Settings
 from tcptutor.ui import line_breaks, output, shutdown, themes
@@ -65,7 +66,7 @@ _LOOK_AGAIN = 0.01
 
 
 _GLYPH_NOTICES: dict[Glyphs, str] = {
-    "console": "The Linux console's font has no fine dots: charts are drawn in blocks. A terminal window shows them.",
+    "console": "The Linux console's font has no fine dots: charts are drawn in lines. A terminal window shows them.",
     "ascii": "The locale is not UTF-8: charts are drawn in ASCII. `export LC_ALL=C.UTF-8`, "
     "in GNU screen `screen -U`, shows them whole.",
 }
@@ -172,6 +173,7 @@ class Frame(App[None]):
         return KEY_NAMES.get(binding.key) or super().get_key_display(binding)
 
     def on_load(self) -> None:
+        ScrollBar.renderer = ScrollBarRender if self.glyphs == "all" else WholeCells
         shutdown.signals.call(self.exit)
 
     def exit(self, result: None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
@@ -228,17 +230,25 @@ class Frame(App[None]):
             self.push_screen(TooSmall(self.MEANWHILE))
 
 
+class WholeCells(ScrollBarRender):
+    """Scroll bar of whole cells, for fonts without eighths of a block."""
+
+    VERTICAL_BARS: ClassVar[list[str]] = [" "]
+    HORIZONTAL_BARS: ClassVar[list[str]] = [" "]
+
+
 class GlyphFilter(LineFilter):
-    """Filter that substitutes characters without moving any cell."""
+    """Filter that substitutes characters in place."""
 
     def __init__(self, glyphs: Glyphs) -> None:
         super().__init__()
         self._glyphs = glyphs
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002
+        texts = substitute_line([segment.text for segment in segments], self._glyphs)
         return [
-            Segment(substitute(segment.text, self._glyphs), segment.style, segment.control)
-            for segment in segments
+            Segment(text, segment.style, segment.control)
+            for text, segment in zip(texts, segments, strict=True)
         ]
 
 
