@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import threading
+from array import array
 from collections.abc import Coroutine, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +27,7 @@ from tcptutor.backends.lab import Lab
 from tcptutor.base import places
 from tcptutor.base.errors import MissingTool, UsageError, unknown
 from tcptutor.course import experiments
+from tcptutor.exchange.captured import captured_rtts
 from tcptutor.run import TABLES, Run
 
 if TYPE_CHECKING:
@@ -37,19 +39,29 @@ __all__ = ["ReportedRun", "load", "run", "settings"]
 class ReportedRun:
     """A finished run with its report."""
 
-    def __init__(self, record: Run) -> None:
+    def __init__(self, record: Run, file: Path | None = None) -> None:
         self.record = record
         """The run as in its file: experiment, environment, samples, fidelity."""
+        self._file = file
 
     @cached_property
     def report(self) -> analysis.Report:
         """Figures, predictions of the models, and verdict."""
-        return analysis.report(self.record)
+        return analysis.report(self.record, rtts=self._rtts)
+
+    @cached_property
+    def _rtts(self) -> list[analysis.SegmentRtt]:
+        return captured_rtts(self.record, self._file)
 
     @property
     def throughput_bps(self) -> float:
         """Payload of all flows after the warm-up, bit/s."""
         return self.report.throughput_bps
+
+    @property
+    def latency(self) -> analysis.Latency:
+        """Percentiles of queueing delay, RTT and completion times, s; None where too few samples support one."""
+        return self.report.latency
 
     @property
     def predictions(self) -> dict[str, float | None]:
@@ -64,7 +76,7 @@ class ReportedRun:
     @cached_property
     def document(self) -> dict[str, Any]:
         """All results as plain data, as `tcptutor run --json` prints them."""
-        return analysis.document(self.record, None)
+        return analysis.document(self.record, None, self._rtts)
 
     def columns(self, table: str = "samples") -> dict[str, Any]:
         """Return a table's columns by name, in base units: seconds, bytes, bit/s, segments.
@@ -73,7 +85,8 @@ class ReportedRun:
             table: `samples` (TCP's state over time), `queue`, `senders`, `udp_samples`, `acks` or `retransmissions`.
 
         Returns:
-            NumPy arrays where NumPy is installed, otherwise arrays of Python's own. An unknown value is NaN.
+            NumPy arrays where NumPy is installed, otherwise arrays of Python's own. An unknown value is NaN. Flows
+            are counted from 1.
 
         Raises:
             UsageError: There is no such table.
@@ -82,6 +95,8 @@ class ReportedRun:
             raise UsageError(unknown("table", table, TABLES))
         rows = getattr(self.record, table)
         found = {name: rows.column(name) for name in rows.row.__struct_fields__}
+        if "flow" in found:
+            found["flow"] = array("q", (flow + 1 for flow in found["flow"]))
         if importlib.util.find_spec("numpy") is None:
             return found
         import numpy as np  # noqa: PLC0415
@@ -159,7 +174,7 @@ def run(
 
 def load(name: str | Path) -> ReportedRun:
     """Open a stored run by file, or by id as `tcptutor show` does. Raises UsageError or TutorError."""
-    return ReportedRun(exchange.open_run(str(name))[0])
+    return ReportedRun(*exchange.open_run(str(name)))
 
 
 def settings(experiment: str) -> Mapping[str, str]:

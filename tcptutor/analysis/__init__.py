@@ -9,6 +9,7 @@ from tcptutor.analysis.compared.difference import Judgement, ModelComparison
 from tcptutor.analysis.compared.episodes import FlowVerdict, Second
 from tcptutor.analysis.compared.feedback import Mistake, feedback_text, known_mistakes, prediction_feedback
 from tcptutor.analysis.compared.insight import Insight, LimitedTime, Loss, insight
+from tcptutor.analysis.compared.latency import Latency
 from tcptutor.analysis.compared.report import Report, RunFigures, document, report, run_figures
 from tcptutor.analysis.compared.verdict import FairnessSecond, Verdict, explain
 from tcptutor.analysis.compared.what_if import FigureChanged, SettingChanged, SharedHistory, WhatIf, what_if
@@ -22,6 +23,7 @@ from tcptutor.analysis.expected.expect import (
 )
 from tcptutor.analysis.expected.prediction import Expectation, Prediction, WindowTrajectory
 from tcptutor.analysis.expected.window import window_trajectories
+from tcptutor.analysis.observed.delays import DelayFigures
 from tcptutor.analysis.observed.evidence import Evidence
 from tcptutor.analysis.observed.figures import FlowFigures, FlowPhase, PhaseName
 from tcptutor.analysis.observed.flight import EventKind, Flight, FlightState, InFlight, SenderEvent, flight
@@ -43,6 +45,7 @@ from tcptutor.analysis.observed.measured import (
     total_throughput,
 )
 from tcptutor.analysis.observed.path import counted_by_sender, is_path_known, rate_doubt
+from tcptutor.analysis.observed.segment_rtt import SegmentRtt, rtts_of_packets
 from tcptutor.analysis.observed.sender_reasons import sender_reason
 from tcptutor.analysis.observed.sender_response import SenderResponse, sender_response
 from tcptutor.analysis.observed.sequence import (
@@ -57,6 +60,7 @@ from tcptutor.theory.models import ThroughputModel
 __all__ = [
     "ByteSpan",
     "CaptureSize",
+    "DelayFigures",
     "EventKind",
     "Evidence",
     "Expectation",
@@ -73,6 +77,7 @@ __all__ = [
     "Instant",
     "Instants",
     "Judgement",
+    "Latency",
     "LimitedBy",
     "LimitedTime",
     "Loss",
@@ -85,6 +90,7 @@ __all__ = [
     "RoundTrip",
     "RunFigures",
     "Second",
+    "SegmentRtt",
     "SenderEvent",
     "SenderResponse",
     "SequenceGraph",
@@ -117,6 +123,7 @@ __all__ = [
     "rate_doubt",
     "report",
     "round_trips",
+    "rtts_of_packets",
     "run_figures",
     "sender_reason",
     "sender_response",

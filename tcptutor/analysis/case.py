@@ -66,9 +66,9 @@ LEAST_ROOM = 0.01
 _FAIR = frozenset({"fq", "fq_codel", "cake"})
 """Queue disciplines that serve flows in turn."""
 
-_CODEL = frozenset({"codel", "fq_codel", "cake"})
+CODEL = frozenset({"codel", "fq_codel", "cake"})
 
-_CODEL_TARGET, _CODEL_INTERVAL = 0.005, 0.1
+CODEL_TARGET, _CODEL_INTERVAL = 0.005, 0.1
 """CoDel's target queueing delay and interval, s (RFC 8289, sections 4.2 and 4.3)."""
 
 _RED_SHARE = 1 / 3
@@ -371,10 +371,10 @@ def _kinds(flows: tuple[FlowCase, ...]) -> tuple[tuple[FlowCase, int], ...]:
 
 def _buffer(qdisc: str, rate: float, size: float, rtt: float, frame: int, flow_count: int, mss: int) -> float:
     """Return the queue length at which `qdisc` drops or marks, bytes of frames."""
-    if qdisc in _CODEL:
+    if qdisc in CODEL:
         # Until CoDel's interval ends, each flow adds a segment per RTT.
         grown = flow_count * mss * _CODEL_INTERVAL / rtt
-        return min(size, rate * _CODEL_TARGET / 8 + grown)
+        return min(size, rate * CODEL_TARGET / 8 + grown)
     if qdisc == "red":
         return _RED_SHARE * size
     if qdisc == "fq":

@@ -16,6 +16,7 @@ from tcptutor.analysis import (
 )
 from tcptutor.base import units
 from tcptutor.base.columns import length, table
+from tcptutor.commands.latency import latency_lines
 from tcptutor.commands.output import Tone, count, toned, width
 from tcptutor.run import FlowResult, Run, UdpResult, sum_or_none
 from tcptutor.runs import packets
@@ -58,6 +59,7 @@ def report_lines(
         ),
         *_flows(experiment, result.flows, all_flows),
         *_udp(experiment, result.udp, all_flows),
+        *latency_lines(result.latency, experiment.flows.warmup, of_path),
         *(_models(result.comparisons) if of_path else ()),
         *_facts(
             ("why", result.verdict.sentence),

@@ -18,6 +18,7 @@ from tcptutor.commands.output import error_width, print_json, print_lines, remar
 from tcptutor.commands.report import report_lines
 from tcptutor.commands.unmarked import remark_no_marks
 from tcptutor.course import experiments
+from tcptutor.exchange.captured import captured_rtts
 from tcptutor.run import Run
 from tcptutor.runs.conduct import ConductedRun
 from tcptutor.runs.store import RunStore
@@ -119,9 +120,10 @@ def run_experiment(
     if conducted.packets_unsaved:
         warn(conducted.packets_unsaved)
     saved = f"; {run.experiment_s:.1f} s of it are saved in {file}" if file else ""
-    result = report(run)
+    rtts = captured_rtts(run, file)
+    result = report(run, rtts=rtts)
     if as_json and (file or not result.is_empty):
-        print_json(document(run, str(file) if file else None))
+        print_json(document(run, str(file) if file else None, rtts))
     if result.is_empty:
         problem = problem or LabError(f"nothing was measured: {run.unmeasured_reason}")
     elif not as_json:

@@ -20,6 +20,7 @@ from tcptutor.commands.names import find_experiment, find_page, is_page_name, op
 from tcptutor.commands.output import count, on_terminal, print_json, print_lines, toned, warn, width
 from tcptutor.commands.report import FIDELITY, report_lines
 from tcptutor.course.experiments import Catalogue, short_name
+from tcptutor.exchange.captured import captured_rtts
 from tcptutor.history.index import RunIndex
 from tcptutor.history.listing import ListedRun, pages_of, words_of
 from tcptutor.history.names import RunNames
@@ -244,9 +245,10 @@ def show_run(name: str, as_json: bool, as_text: bool, all_flows: bool) -> int:
         from tcptutor.ui.frame import show_run as show_on_screen  # noqa: PLC0415  # importing Textual is slow
 
         return show_on_screen(run, path)
-    result = report(run)
+    rtts = captured_rtts(run, path)
+    result = report(run, rtts=rtts)
     if as_json:
-        print_json(document(run, str(path)))
+        print_json(document(run, str(path), rtts))
     if result.is_empty:
         raise TutorError(f"nothing was measured in {path}: {run.unmeasured_reason}")
     if not as_json:

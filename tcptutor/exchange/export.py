@@ -17,6 +17,7 @@ from msgspec.structs import asdict
 from tcptutor.analysis import document, is_imported
 from tcptutor.base import files
 from tcptutor.base.errors import TutorError
+from tcptutor.exchange.captured import captured_rtts
 from tcptutor.exchange.foreign import foreign_column
 from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, TABLES, Run, Table, UdpSample
 from tcptutor.runs import packets
@@ -97,7 +98,7 @@ def _cells(name: str, table: Table[Any], run: Run | None) -> Iterator[object]:
 
 def as_json(run: Run, file: str | None) -> str:
     """Return the document of `tcptutor run --json` with every measured column."""
-    document_fields = document(run, file)
+    document_fields = document(run, file, captured_rtts(run, Path(file) if file else None))
     document_fields["title"], document_fields["started"] = run.experiment.title, run.started
     document_fields["udp"] = [asdict(one) | {"flow": one.flow + 1} for one in run.udp]
     document_fields["units"] = UNITS

@@ -9,7 +9,9 @@ import click
 import msgspec
 import pytest
 
-from tcptutor.analysis import Report, report
+from tcptutor.analysis import DelayFigures, Report, report
+from tcptutor.analysis.expected.queue_limit import QueueLimit
+from tcptutor.base import units
 from tcptutor.commands.report import report_lines
 from tcptutor.run import Fidelity, Run, SampleTable, UdpResult, load, save
 from tests.cli.places import FOUR, RUNS
@@ -40,6 +42,46 @@ def test_each_flow_has_its_rate_share_spread_and_losses() -> None:
         ]  # fmt: skip
         assert row[-2:] == [str(flow.losses), str(flow.retransmits)]
     assert sum(float(row[2]) for row in rows) == pytest.approx(100, abs=0.2)
+
+
+def delay_row(told: list[str], name: str) -> str:
+    return next(line.strip().removeprefix(name) for line in told if line.strip().startswith(name))
+
+
+def test_percentiles_name_their_samples_and_what_a_full_queue_takes() -> None:
+    run = load(FOUR)
+    result = report(run)
+    told = lines(run, result)
+    rtt = result.latency.rtt
+    assert rtt is not None
+    assert rtt.p95_s is not None
+    shown = delay_row(told, "smoothed RTT")
+    assert units.seconds(rtt.p95_s) in shown
+    assert f"{rtt.samples} samples" in shown
+    queueing = DelayFigures(source="queue", samples=600, p50_s=0.031, p95_s=0.043, p99_s=0.045, max_s=0.05)
+    limit = QueueLimit(delay_s=0.05, label="a full queue")
+    latency = msgspec.structs.replace(result.latency, queueing=queueing, queue_limit=limit)
+    told = lines(run, msgspec.structs.replace(result, latency=latency))
+    shown = delay_row(told, "queueing delay")
+    assert shown.split()[:6] == ["31", "ms", "43", "ms", "45", "ms"]
+    assert "600 samples of the queue" in shown
+    assert "a full queue is 50 ms" in shown
+
+
+def test_a_percentile_without_enough_samples_is_a_dash() -> None:
+    run = load(FOUR)
+    result = report(run)
+    times = DelayFigures(source="transfers", samples=8, p50_s=1.2, p95_s=None, p99_s=None, max_s=3.3)
+    latency = msgspec.structs.replace(result.latency, completion=times, slowest_expected_s=2.9)
+    shown = delay_row(lines(run, msgspec.structs.replace(result, latency=latency)), "completion")
+    assert shown.split()[:4] == ["1.2", "s", "–", "–"]
+    assert "8 transfers" in shown
+    assert "3.3 s (expected 2.9 s)" in shown
+    open_ended = msgspec.structs.replace(times, unfinished=2, max_s=None)
+    latency = msgspec.structs.replace(latency, completion=open_ended)
+    shown = delay_row(lines(run, msgspec.structs.replace(result, latency=latency)), "completion")
+    assert "2 not finished" in shown
+    assert "slowest" not in shown
 
 
 def test_of_many_flows_the_extremes_are_told_and_all_when_asked() -> None:

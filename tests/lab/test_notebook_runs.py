@@ -46,6 +46,20 @@ def test_columns_have_numpy_s_types_and_the_run_s_values(recorded: lab.ReportedR
     assert len(columns["t"]) == len(rows) > 100
 
 
+def test_flows_are_counted_from_1(recorded: lab.ReportedRun) -> None:
+    assert set(recorded.columns()["flow"].tolist()) == {1}
+    assert [each["flow"] for each in recorded.document["flows"]] == [1]
+
+
+def test_percentiles_of_delays_are_those_of_the_document(recorded: lab.ReportedRun) -> None:
+    queueing = recorded.latency.queueing
+    assert queueing is not None
+    assert queueing.p50_s is not None
+    assert queueing.p95_s is not None
+    assert 0 <= queueing.p50_s <= queueing.p95_s
+    assert recorded.document["latency"]["queueing"]["p95_s"] == queueing.p95_s
+
+
 def test_a_frame_has_a_row_for_each_sample(recorded: lab.ReportedRun) -> None:
     frame = recorded.frame("queue")
     assert list(frame.columns) == list(recorded.columns("queue"))

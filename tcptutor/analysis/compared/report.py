@@ -12,10 +12,12 @@ from msgspec.structs import asdict
 from tcptutor.analysis.case import ENOUGH_LOSSES, case_of
 from tcptutor.analysis.compared.difference import Difference, ModelComparison, is_comparable, outcome
 from tcptutor.analysis.compared.episodes import FlowVerdict, Second
+from tcptutor.analysis.compared.latency import Latency, latency, latency_document
 from tcptutor.analysis.compared.reasons import cause_text, not_modelled, reason
 from tcptutor.analysis.compared.verdict import FairnessSecond, Verdict, judge
 from tcptutor.analysis.expected.expect import expect
 from tcptutor.analysis.expected.prediction import Expectation
+from tcptutor.analysis.expected.queue_limit import queue_limit
 from tcptutor.analysis.observed.evidence import Evidence
 from tcptutor.analysis.observed.facts import observe
 from tcptutor.analysis.observed.figures import (
@@ -32,7 +34,8 @@ from tcptutor.analysis.observed.measured import (
     is_parameter_known,
     measure,
 )
-from tcptutor.analysis.observed.path import SATURATED
+from tcptutor.analysis.observed.path import FULL, SATURATED, is_path_known
+from tcptutor.analysis.observed.segment_rtt import SegmentRtt
 from tcptutor.base.causes import CAUSE_NAMES
 from tcptutor.run import Run, UdpResult
 from tcptutor.theory import jain_index
@@ -76,6 +79,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     directions: tuple[DirectionFigures, ...] = ()
     """Figures of each direction; empty if all TCP flows go one way."""
     udp: tuple[UdpResult, ...] = ()
+    latency: Latency = Latency()
+    """Percentiles of delays."""
     note: str = ""
     """Sentence on why prediction and measurement differ; may be empty."""
 
@@ -102,12 +107,13 @@ def run_figures(run: Run) -> RunFigures:
     return RunFigures(measured.throughput, jain, measured.loss_rate, figures(measured), measured.udp)
 
 
-def report(run: Run, measured: Measured | None = None) -> Report:
+def report(run: Run, measured: Measured | None = None, rtts: Sequence[SegmentRtt] = ()) -> Report:
     """Return the report of `run`. Never raises.
 
     Args:
         run: The run.
         measured: Its measurement, if the caller has it.
+        rtts: RTTs of its captured segments.
     """
     measured = measured or measure(run)
     observed = observe(measured)
@@ -143,6 +149,13 @@ def report(run: Run, measured: Measured | None = None) -> Report:
         cov_between=between_flows,
         directions=directions,
         udp=measured.udp,
+        latency=latency(
+            measured,
+            rtts,
+            queue_limit(case) if is_path_known(run) else None,
+            expectation.completion_s if is_path_known(run) else None,
+            is_loaded=verdict.evidence is not None and (verdict.evidence.link_used or 0.0) >= FULL,
+        ),
         note=_note(expectation, measured, verdict, differences, comparisons),
     )
 
@@ -195,7 +208,7 @@ def _has_failed(note: str, verdict: Verdict) -> bool:
     return used is not None and used >= SATURATED and any(words in note for words in _FORECASTS)
 
 
-def document(run: Run, file: str | None) -> dict[str, object]:
+def document(run: Run, file: str | None, rtts: Sequence[SegmentRtt] = ()) -> dict[str, object]:
     """Return `run` under the names of the public contract, in base units.
 
     All values are plain JSON. NaN, infinity and unknown values become None. Flow numbers start at 1.
@@ -203,8 +216,9 @@ def document(run: Run, file: str | None) -> dict[str, object]:
     Args:
         run: The run.
         file: Path of the saved run; None if unsaved.
+        rtts: RTTs of its captured segments.
     """
-    result = report(run)
+    result = report(run, rtts=rtts)
     fidelity = run.fidelity
     fields: dict[str, object] = {
         "experiment": run.experiment.name,
@@ -218,6 +232,7 @@ def document(run: Run, file: str | None) -> dict[str, object]:
         "flows": [_numbered(_known(run, asdict(flow))) for flow in result.flows],
         "udp": [_numbered(_udp(flow)) for flow in result.udp],
         "aggregate": _known(run, _aggregate(result)),
+        "latency": latency_document(result.latency),
         "predictions": [
             _named(comparison.prediction, "model", "label", "throughput_bps")
             | {"binding": place == 0, "ratio": comparison.ratio, "tolerance": comparison.prediction.tolerance}

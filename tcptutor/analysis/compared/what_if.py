@@ -14,6 +14,7 @@ from typing import Any, Literal
 import msgspec
 
 from tcptutor.analysis.compared.verdict import explain
+from tcptutor.analysis.observed.delays import queueing_delays, smoothed_rtts
 from tcptutor.analysis.observed.facts import evidence_of_part
 from tcptutor.analysis.observed.measured import Measured, measure
 from tcptutor.base import units
@@ -28,20 +29,24 @@ from tcptutor.theory import jain_index
 Quantity = Literal[
     "throughput",
     "mean RTT",
+    "smoothed RTT p95",
     "mean cwnd",
     "retransmitted",
     "losses",
     "Jain's index",
     "link used",
     "queueing",
+    "queueing p95",
     "dropped",
 ]
 
 _UNITS: dict[Quantity, str] = {
     "throughput": "bit/s",
     "mean RTT": "s",
+    "smoothed RTT p95": "s",
     "mean cwnd": "segments",
     "queueing": "s",
+    "queueing p95": "s",
 }
 
 Row = tuple[str, str, str, str]
@@ -213,6 +218,8 @@ def _numbers(measured: Measured) -> dict[Quantity, float]:
         return found
     if rtts := [flow.mean_rtt_s for flow in flows if flow.mean_rtt_s]:
         found["mean RTT"] = sum(rtts) / len(rtts)
+    if (rtt := smoothed_rtts(measured)) and (high := rtt.supported_quantile(0.95)) is not None:
+        found["smoothed RTT p95"] = high
     if windows := [flow.mean_cwnd_segments for flow in flows if flow.mean_cwnd_segments]:
         found["mean cwnd"] = sum(windows) / len(windows)
     counted: dict[Quantity, float | None] = {"retransmitted": measured.retransmits, "losses": measured.losses}
@@ -224,7 +231,11 @@ def _numbers(measured: Measured) -> dict[Quantity, float]:
         if evidence.link_used is not None:
             found["link used"] = evidence.link_used
         if evidence.queue_s is not None:
-            found |= {"queueing": evidence.queue_s, "dropped": evidence.queue_drops}
+            found["queueing"] = evidence.queue_s
+            delays = queueing_delays(measured)
+            if delays and (high := delays.supported_quantile(0.95)) is not None:
+                found["queueing p95"] = high
+            found["dropped"] = evidence.queue_drops
     return found
 
 

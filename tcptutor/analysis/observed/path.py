@@ -143,6 +143,17 @@ class Direction:
             at = after
         return total / (last + 1 - first)
 
+    def queueing_delays(self, start: float, end: float) -> list[tuple[float, float]]:
+        """Return time and queueing delay, s, of each sample from `start` to `end`; none while the link is cut."""
+        first, last = self._at(start), self._at(end)
+        if not self._rate or last <= first:
+            return []
+        rates = (
+            (t, size, self._rate.at(t))
+            for t, size in zip(self._t[first : last + 1], self._bytes[first : last + 1], strict=True)
+        )
+        return [(t, 8 * size / rate) for t, size, rate in rates if rate]
+
     def stays_full(self, start: float, end: float) -> bool:
         """Return whether the link sent at full rate from `start` to its last frame before `end`."""
         first, last = self._at(start), self._at(end)

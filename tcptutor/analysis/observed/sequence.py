@@ -10,7 +10,7 @@ from __future__ import annotations
 import socket
 import struct
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -27,7 +27,10 @@ _ETHERNET = 14
 
 _SYN = 0x02
 
-_END, _NOTHING, _SACK = 0, 1, 5
+_END, _NOTHING, _SCALE, _SACK = 0, 1, 3, 5
+
+_MOST_SCALE = 14
+"""Largest shift of a window (RFC 7323, section 2.3)."""
 
 Connection = tuple[str, int, str, int]
 """A direction of a connection: source address and port, destination address and port."""
@@ -58,7 +61,8 @@ class SequenceGraph(msgspec.Struct, frozen=True, kw_only=True):
     acked: tuple[tuple[float, int], ...]
     """Steps of (time, highest acknowledged byte)."""
     window_end: tuple[tuple[float, int], ...]
-    """Steps of (time, end of the receiver's window); empty for packets, which do not show the window scale."""
+    """Steps of (time, end of the receiver's window); empty for packets without the connection's SYNs, which alone
+    show the window scale (RFC 7323, section 2.2)."""
 
     @property
     def end(self) -> int:
@@ -122,8 +126,9 @@ def sequence_of_packets(
     """Return the graph from packets captured at the sender's interface; None without such a capture."""
     if flow >= run.experiment.total_streams:
         return None
-    captured = segments(packets, sender_interface(run.experiment, flow))
-    connection = _way_of(run.experiment, flow, captured)
+    interface = sender_interface(run.experiment, flow)
+    captured = segments_by_interface(packets, {interface}).get(interface, [])
+    connection = connection_of(run.experiment, flow, captured)
     if connection is None:
         return None
     return _of_segments(flow, connection, captured)
@@ -158,13 +163,14 @@ def _of_segments(
 ) -> SequenceGraph:
     source, port, target, other = connection
     reverse_connection = (target, other, source, port)
-    own = [each for each in captured if each.way == connection]
-    begin = next((each.number + 1 for each in own if each.syn), own[0].number)
+    begin = first_byte(connection, captured)
     ours, theirs = FlowBytes(begin), FlowBytes(begin)
+    scale = _window_scale(connection, reverse_connection, captured)
     sent: list[ByteSpan] = []
     resent: list[ByteSpan] = []
     sacked: list[ByteSpan] = []
     acked: list[tuple[float, int]] = []
+    window_end: list[tuple[float, int]] = []
     reached, known = 0, _Known()
     for each in captured:
         if each.way == connection and each.payload:
@@ -176,6 +182,10 @@ def _of_segments(
             until = theirs.at(each.acknowledges)
             if until >= 0 and (not acked or until > acked[-1][1]):
                 acked.append((each.t, until))
+            if scale is not None and until == (acked[-1][1] if acked else 0):
+                end = until + (each.window << scale)
+                if not window_end or end != window_end[-1][1]:
+                    window_end.append((each.t, end))
             for left, right in each.sacked:
                 span = ByteSpan(each.t, theirs.at(left), theirs.at(right))
                 # A block below the acknowledged byte reports a duplicate (RFC 2883).
@@ -188,8 +198,28 @@ def _of_segments(
         retransmitted=tuple(resent),
         sacked=tuple(sacked),
         acked=tuple(acked),
-        window_end=(),
+        window_end=tuple(window_end),
     )
+
+
+def first_byte(connection: Connection, captured: Sequence[TcpSegment]) -> int:
+    """Return the sequence number of a connection's first byte, or of its first captured one."""
+    own = [each for each in captured if each.way == connection]
+    return next((each.number + 1 for each in own if each.syn), own[0].number)
+
+
+def _window_scale(
+    connection: Connection, reverse_connection: Connection, captured: Sequence[TcpSegment]
+) -> int | None:
+    """Return the shift of the receiver's windows; None if a SYN is missing.
+
+    Windows are scaled only if both SYNs have the option (RFC 7323, section 2.2).
+    """
+    scales: dict[Connection, int | None] = {each.way: each.scale for each in captured if each.syn}
+    if not {connection, reverse_connection} <= scales.keys():
+        return None
+    theirs = scales[reverse_connection]
+    return 0 if theirs is None or scales[connection] is None else min(theirs, _MOST_SCALE)
 
 
 class TcpSegment(NamedTuple):
@@ -208,6 +238,8 @@ class TcpSegment(NamedTuple):
     """Window field of the header, unscaled."""
     sacked: tuple[tuple[int, int], ...]
     """SACK blocks of the options, the latest first."""
+    scale: int | None
+    """Window scale of a SYN's options; None without the option."""
 
 
 def segment(t: float, packet: CapturedPacket) -> TcpSegment | None:
@@ -224,11 +256,19 @@ def segment(t: float, packet: CapturedPacket) -> TcpSegment | None:
     ends = at + 4 * (offset >> 4)
     payload = total - header - 4 * (offset >> 4)
     way = (socket.inet_ntoa(frame[26:30]), source, socket.inet_ntoa(frame[30:34]), target)
-    sacked = tuple(_sacked(frame[at + 20 : ends]))
-    return TcpSegment(t, way, number, max(0, payload), acknowledges, bool(flags & _SYN), window, sacked)
+    is_syn = bool(flags & _SYN)
+    sacked: tuple[tuple[int, int], ...] = ()
+    scale = None
+    for kind, value in _options(frame[at + 20 : ends]):
+        if kind == _SACK:
+            sacked = tuple(struct.iter_unpack(">II", value[: len(value) // 8 * 8]))
+        elif kind == _SCALE and is_syn and value:
+            scale = value[0]
+    return TcpSegment(t, way, number, max(0, payload), acknowledges, is_syn, window, sacked, scale)
 
 
-def _sacked(options: bytes) -> Iterator[tuple[int, int]]:
+def _options(options: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield kind and value of each TCP option, without padding (RFC 9293, section 3.1)."""
     at = 0
     while at < len(options) and options[at] != _END:
         if options[at] == _NOTHING:
@@ -237,9 +277,7 @@ def _sacked(options: bytes) -> Iterator[tuple[int, int]]:
         if at + 1 >= len(options) or options[at + 1] < 2:
             return
         length = options[at + 1]
-        if options[at] == _SACK:
-            for begin in range(at + 2, min(at + length, len(options)) - 7, 8):
-                yield struct.unpack_from(">II", options, begin)
+        yield options[at], options[at + 2 : at + length]
         at += length
 
 
@@ -249,7 +287,7 @@ def sender_interface(experiment: Experiment, flow: int) -> str:
     return f"h{2 * pair + 1 + experiment.reversed(flow)}-eth0"
 
 
-def _way_of(experiment: Experiment, flow: int, segments: Sequence[TcpSegment]) -> Connection | None:
+def connection_of(experiment: Experiment, flow: int, segments: Sequence[TcpSegment]) -> Connection | None:
     """Return the connection of flow number `flow` among segments at its sender's interface; None if missing.
 
     iperf3 numbers the ports of a pair's flows in order. Its control connection carries almost no payload.
@@ -274,10 +312,12 @@ def _way_of(experiment: Experiment, flow: int, segments: Sequence[TcpSegment]) -
     ]
 
 
-def segments(packets: Iterable[tuple[float, str, CapturedPacket]], interface: str) -> list[TcpSegment]:
-    """Return the segments that passed `interface` in order of time."""
-    return [
-        found
-        for t, name, packet in packets
-        if name == interface and (found := segment(t, packet)) is not None
-    ]
+def segments_by_interface(
+    packets: Iterable[tuple[float, str, CapturedPacket]], interfaces: Collection[str]
+) -> dict[str, list[TcpSegment]]:
+    """Return the segments that passed each of some interfaces, in order of time."""
+    found: dict[str, list[TcpSegment]] = {}
+    for t, name, packet in packets:
+        if name in interfaces and (captured := segment(t, packet)) is not None:
+            found.setdefault(name, []).append(captured)
+    return found
