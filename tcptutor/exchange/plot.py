@@ -141,7 +141,7 @@ def save_chart(drawn: Chart, target: Path, size: tuple[float, float] | None = No
         for axis, panel in zip(axes, panels, strict=True):
             _chart_panel(axis, drawn.x, panel)
         axes[0].set_title("\n".join(textwrap.fill(line, 90) for line in drawn.title), fontsize="medium")
-        axes[-1].set_xlabel(drawn.x.label or f"time, {drawn.x.unit}")
+        axes[-1].set_xlabel("\n".join([drawn.x.label or f"time, {drawn.x.unit}", *drawn.notes]))
         save(figure, target, "give another place")
 
 

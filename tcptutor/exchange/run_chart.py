@@ -14,7 +14,7 @@ from tcptutor.analysis.observed.sequence import (
     sequence_of_acks,
     sequence_of_packets,
 )
-from tcptutor.base import units
+from tcptutor.base import sizes, units
 from tcptutor.base.chart import (
     COLORS,
     DOTTED,
@@ -54,6 +54,9 @@ _MOST_RUNS = 8
 """Runs in a plot; more cannot be distinguished."""
 TimeSpan = tuple[float, float]
 """Start and end, s."""
+
+_VISIBLE = 0.03
+"""Share of an axis from which a distance is visible."""
 
 _EXAMPLE = "write it like --span 0.4s..0.7s"
 
@@ -311,9 +314,15 @@ def sequence_chart(run: Run, path: Path, flow: int, span: TimeSpan | None) -> Ch
         _strokes(graph.sacked, scale, "SACKed", COLORS[3], "S"),
         _strokes(graph.retransmitted, scale, "retransmitted", COLORS[1], "R"),
     ]
-    if span is not None:
-        series.insert(0, _steps(graph.window_end, scale, "allowed by the window", GRAY, LEVEL))
     low, high = _byte_range(graph)
+    ends = [end for _, end in graph.window_end]
+    notes = []
+    if not ends:
+        notes.append("no receiver's window: its scale was in a SYN that is missing")
+    elif min(ends) > high:
+        notes.append(f"the receiver's window ends above: {sizes.decimal(min(ends) - graph.end)} were free")
+    elif max(ends) - graph.acked[-1][1] > _VISIBLE * (high - low):
+        series.insert(0, _steps(graph.window_end, scale, "allowed by the window", GRAY, LEVEL))
     start, end = span or (0.0, max(run.experiment.seconds, run.experiment_s))
     panel = ChartPanel(
         heading=f"Bytes of flow {graph.flow + 1}, {unit}: {_source(run, graph)}",
@@ -321,7 +330,7 @@ def sequence_chart(run: Run, path: Path, flow: int, span: TimeSpan | None) -> Ch
         y=ChartAxis(low=low / scale, high=high / scale),
     )
     title = f"{run.experiment.name}: {run.experiment.title}"
-    return Chart(title=[title], panels=[panel], x=ChartAxis(low=start, high=end, unit="s"))
+    return Chart(title=[title], panels=[panel], x=ChartAxis(low=start, high=end, unit="s"), notes=notes)
 
 
 def _strokes(

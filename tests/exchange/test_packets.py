@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tcptutor.analysis import capture_size, sequence_of_acks, sequence_of_packets
+from tcptutor.analysis import capture_size, rtts_of_packets, sequence_of_acks, sequence_of_packets
 from tcptutor.analysis.observed.sequence import segment
 from tcptutor.base.errors import JournalError, TutorError, UsageError
 from tcptutor.exchange import export
@@ -225,6 +225,45 @@ def test_a_trace_without_bytes_has_no_graph(run: Run) -> None:
 def test_a_frame_that_is_cut_short_is_no_segment(cut: int) -> None:
     whole = TALK[5][1]
     assert segment(0.0, CapturedPacket(0, 0, len(whole), whole[:cut])) is None or cut >= 54
+
+
+def test_the_rtt_of_a_segment_ends_with_its_first_ack_or_sack(run: Run, kept: Path) -> None:
+    # The second segment was retransmitted, and its ACK may be for either copy.
+    found = rtts_of_packets(run, packets.load(run, kept))
+    assert [(each.flow, round(each.t, 6), round(each.rtt, 6)) for each in found] == [
+        (0, 0.0, 0.05),
+        (0, 0.02, 0.04),
+    ]
+
+
+SCALED = bytes([1, 3, 3, 7])
+"""The option of a SYN that shifts windows by 7."""
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "unit"), [(SCALED, SCALED, 128), (b"", SCALED, 1), (SCALED, b"", 1)]
+)
+def test_the_window_is_scaled_as_both_syns_say(
+    run: Run, tmp_path: Path, ours: bytes, theirs: bytes, unit: int
+) -> None:
+    syns = [
+        (-0.02, frame(True, FIRST - 1, 0, flags=0x02, options=ours)),
+        (-0.01, frame(False, 6, 0, FIRST, flags=0x12, options=theirs)),
+    ]
+    file = tmp_path / "scaled.tcprun"
+    packets.save(run, [pieces("h1-eth0", [*syns, *TALK[1:]])], file, "give another place")
+    graph = sequence_of_packets(run, 0, packets.load(run, file))
+    assert graph is not None
+    assert [(round(t, 6), end) for t, end in graph.window_end] == [
+        (0.05, 1000 + 500 * unit),
+        (0.12, 3000 + 500 * unit),
+    ]
+
+
+def test_without_both_syns_the_window_is_unknown(run: Run, kept: Path) -> None:
+    graph = sequence_of_packets(run, 0, packets.load(run, kept))
+    assert graph is not None
+    assert graph.window_end == ()
 
 
 def test_a_sequence_graph_is_plotted_from_the_command_line(run: Run, kept: Path, tmp_path: Path) -> None:

@@ -178,14 +178,14 @@ class Inspection:
         return graph_of_run and graph_of_run.between(cursor.span.start, cursor.span.end)
 
     def _sequence_graph(self, run: Run, flow: int) -> SequenceGraph | None:
-        """Prefer packets, which show each segment and SACKs; the receive window is in the trace of ACKs only."""
+        """Prefer packets, which show each segment and SACKs; a capture without SYNs needs the ACKs for the window."""
         from tcptutor.analysis import sequence_of_acks, sequence_of_packets  # noqa: PLC0415
 
         from_acks, graph = sequence_of_acks(run, flow), None
         if self._has_packets and self._run_file is not None:
             with contextlib.suppress(TutorError):  # the capture file is missing: `plot` reports it
                 graph = sequence_of_packets(run, flow, packets.load(run, self._run_file))
-        if graph is None or from_acks is None:
+        if graph is None or from_acks is None or graph.window_end:
             return graph or from_acks
         return msgspec.structs.replace(graph, window_end=from_acks.window_end)
 

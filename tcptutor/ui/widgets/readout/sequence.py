@@ -31,8 +31,12 @@ def title(graph: SequenceGraph, name: str, width: int) -> Line:
     for letter, style, spans in letters:
         if spans:
             keys.insert(1, [(letter, style), (" SACKed" if letter == SACKED else " retransmitted", TEXT)])
-    if graph.window_end:
+    if any(end <= graph.end for _, end in graph.window_end):
         keys.append([("⠢⠢", _ALLOWED), (" allowed by the window", TEXT)])
+    elif graph.window_end:
+        keys.append([("the receiver's window ends above", MUTED)])
+    elif graph.source == "packets":
+        keys.append([("no window: its scale was in a SYN that is missing", MUTED)])
     for key in keys:
         longer = [*pieces, ("  ", TEXT), *key]
         if sum(len(text) for text, _ in longer) <= width:
