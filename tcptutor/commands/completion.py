@@ -83,11 +83,18 @@ def _runs() -> Iterator[str]:
     yield from map(short_id, saved_runs())
 
 
+def _sweep_quantities() -> Iterator[str]:
+    from tcptutor.sweep.results import QUANTITIES  # noqa: PLC0415
+
+    yield from QUANTITIES
+
+
 EXPERIMENTS = _of(_experiments)
 MODULES = _of(_modules)
 PAGES = _of(_pages)
 MODELS = _of(_models)
 SETTINGS = _of(_settings)
+SWEEP_QUANTITIES = _of(_sweep_quantities)
 
 
 def complete_runs(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:

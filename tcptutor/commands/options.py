@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from tcptutor.base.errors import quoted
-from tcptutor.commands.completion import SETTINGS
+from tcptutor.commands.completion import SETTINGS, SWEEP_QUANTITIES
 
 _MOST_SEEDS = 1000
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -121,7 +121,13 @@ PLOT = click.option(
     help="Draw in the terminal, or write a picture to this .svg, .pdf or .png file.",
 )
 X = click.option("--x", metavar="NAME", help="Sweep plot: the x axis. Default: the first axis with numbers.")
-Y = click.option("--y", metavar="QUANTITY", help="Sweep plot: the quantity to show. Default: throughput.")
+Y = click.option(
+    "--y",
+    metavar="QUANTITY",
+    shell_complete=SWEEP_QUANTITIES,
+    help="Sweep plot: throughput (default), utilization, share (of flow 1), jain, loss_rate, losses,"
+    " retransmits, rtt, rtt_p95, queueing, queueing_p95, cwnd or completion.",
+)
 GROUP = click.option("--group", metavar="NAME", help="Sweep plot: the axis whose values get one color each.")
 
 

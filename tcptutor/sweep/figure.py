@@ -6,7 +6,7 @@ import filecmp
 import itertools
 import math
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tcptutor import spec
@@ -46,10 +46,15 @@ _BDP = "BDP"
 """Unit that depends on the cell's own path."""
 _LABELS = {
     "throughput": (1e6, "throughput, Mbit/s"),
+    "utilization": (1e-2, "utilization of the link, %"),
+    "share": (1e-2, "share of flow 1, %"),
     "loss_rate": (1e-2, "loss events per segment, %"),
     "losses": (1, "loss events"),
     "retransmits": (1, "retransmissions"),
     "rtt": (1e-3, "mean RTT, ms"),
+    "rtt_p95": (1e-3, "95th percentile of the smoothed RTT, ms"),
+    "queueing": (1e-3, "mean queueing delay, ms"),
+    "queueing_p95": (1e-3, "95th percentile of the queueing delay, ms"),
     "cwnd": (1, "mean cwnd, segments"),
     "jain": (1, "Jain's fairness index"),
     "completion": (1, "completion time, s"),
@@ -187,10 +192,12 @@ def _panel(drawn: Sequence[Point], x_axis: _XAxis, y: str, group: str | None) ->
             )
         )
         suspect += [place for place, point in zip(places, line, strict=True) if point.doubtful]
-        if y == "throughput":
-            predicted = [(x_axis(point), _binding_throughput(point) / scale) for point in line]
+        if y in _PREDICTED:
+            label_of_model, of_point = _PREDICTED[y]
+            predicted = [(x_axis(point), of_point(point) / scale) for point in line]
             shared = COLORS[0] if len(lines) == 1 else color
-            models.append(ChartSeries(points=predicted, label="binding model", color=shared))
+            if not all(math.isnan(value) for _, value in predicted):
+                models.append(ChartSeries(points=predicted, label=label_of_model, color=shared))
     doubted = ChartSeries(points=suspect, label="suspect", color=GRAY, marker=SUSPECT, is_connected=False)
     several = any(len(point.seeds) > 1 for point in drawn)
     return ChartPanel(
@@ -218,6 +225,19 @@ def _y_axis(values: Sequence[float], measured: Sequence[ChartSeries], may_be_log
 def _binding_throughput(point: Point) -> float:
     """Return the throughput that the binding model predicts, bit/s; NaN without a model."""
     return next((model.throughput_bps for model in point.models.values()), math.nan)
+
+
+def _queue_limit(point: Point) -> float:
+    """Return the queueing delay of a full queue, or CoDel's target, s; NaN if unknown."""
+    return math.nan if point.queue_limit_s is None else point.queue_limit_s
+
+
+_PREDICTED: dict[str, tuple[str, Callable[[Point], float]]] = {
+    "throughput": ("binding model", _binding_throughput),
+    "queueing": ("full queue, or CoDel's target", _queue_limit),
+    "queueing_p95": ("full queue, or CoDel's target", _queue_limit),
+}
+"""Label and value of a predicted line, by quantity."""
 
 
 def _color_key(others: tuple[tuple[str, str], ...], group: str | None) -> object:

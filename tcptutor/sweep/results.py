@@ -13,7 +13,7 @@ import msgspec
 from tcptutor.analysis import measure, report
 from tcptutor.base.confidence import Summary, summarize
 from tcptutor.base.errors import LabError, TutorError
-from tcptutor.run import FlowResult, Run
+from tcptutor.run import FlowResult, Run, mean_of_known
 from tcptutor.spec import PARAMETERS, Experiment
 from tcptutor.spec.parameters import sysctl_name
 from tcptutor.sweep.grid import Cell
@@ -22,10 +22,15 @@ _NUMBER = re.compile(r"\d[\d.]*")
 
 QUANTITIES = {
     "throughput": "throughput_bps",
+    "utilization": "link_used",
+    "share": "share",
     "loss_rate": "loss_rate",
     "losses": "losses",
     "retransmits": "retransmits",
     "rtt": "mean_rtt_s",
+    "rtt_p95": "rtt_p95_s",
+    "queueing": "queueing_s",
+    "queueing_p95": "queueing_p95_s",
     "cwnd": "mean_cwnd_segments",
     "jain": "jain_index",
     "completion": "completion_s",
@@ -70,6 +75,18 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, tag="row"):
     """Mean over the flows."""
     completion_s: float | None = None
     """Time at which the last flow completed its transfer; None where flows send until the time is over."""
+    link_used: float | None = None
+    """Use of the link, 0 to 1; None if unknown, as for the next five in older files."""
+    share: float | None = None
+    """Share of flow 1 in the throughput of all flows, 0 to 1."""
+    rtt_p95_s: float | None = None
+    """95th percentile of the smoothed RTT over time."""
+    queueing_s: float | None = None
+    """Mean queueing delay at the bottleneck."""
+    queueing_p95_s: float | None = None
+    """95th percentile of the queueing delay over time."""
+    queue_limit_s: float | None = None
+    """Queueing delay of a full queue, or CoDel's target."""
     predictions: tuple[RowPrediction, ...] = ()
     """Predictions, the binding model first."""
     limited_by: str
@@ -114,6 +131,7 @@ def run_row(run: Run) -> Row:
     if result.is_empty:
         raise LabError(f"nothing was measured: {run.unmeasured_reason}")
     flows = measured.flows
+    evidence, latency = result.verdict.evidence, result.latency
     completions = [flow.completion_s for flow in flows if flow.completion_s is not None]
     return Row(
         cell=0,
@@ -128,6 +146,12 @@ def run_row(run: Run) -> Row:
         mean_rtt_s=_mean(flows, "mean_rtt_s"),
         mean_cwnd_segments=_mean(flows, "mean_cwnd_segments"),
         completion_s=max(completions, default=None),
+        link_used=evidence.link_used if evidence else None,
+        share=next((flow.share for flow in result.flows if flow.flow == 0), None),
+        rtt_p95_s=latency.rtt.p95_s if latency.rtt else None,
+        queueing_s=evidence.queue_s if evidence else None,
+        queueing_p95_s=latency.queueing.p95_s if latency.queueing else None,
+        queue_limit_s=latency.queue_limit.delay_s if latency.queue_limit else None,
         predictions=tuple(
             RowPrediction(
                 model=each.prediction.model.value,
@@ -198,6 +222,8 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     seeds: tuple[int, ...]
     measured: dict[str, Summary]
     """Statistics by field of a row, without fields that no run has."""
+    queue_limit_s: float | None = None
+    """Mean over the runs of the expected queueing delay under load; None if unknown."""
     models: dict[str, PointModel]
     """Predictions by model, starting with the binding model of the first run."""
     limited_by: dict[str, int]
@@ -233,6 +259,7 @@ def point(rows: Sequence[Row]) -> Point:
         values=rows[0].values,
         seeds=tuple(row.seed for row in rows),
         measured=measured,
+        queue_limit_s=mean_of_known(row.queue_limit_s for row in rows),
         models={name: _model(name, rows) for name in _predicted_models(rows)},
         limited_by=dict(Counter(row.limited_by for row in rows).most_common()),
         doubtful=len(doubtful),

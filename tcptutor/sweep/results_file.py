@@ -34,6 +34,12 @@ _NEVER_NEGATIVE = (
     "losses",
     "loss_rate",
     "jain_index",
+    "link_used",
+    "share",
+    "rtt_p95_s",
+    "queueing_s",
+    "queueing_p95_s",
+    "queue_limit_s",
     "wall_s",
     "experiment_s",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -12,6 +13,7 @@ from click.shell_completion import ShellComplete
 from tcptutor.base import places
 from tcptutor.commands.command_line import main
 from tcptutor.commands.completion import SHELLS
+from tcptutor.sweep.results import QUANTITIES
 from tests.cli.command import TCPTUTOR
 from tests.command import here as tcptutor
 
@@ -32,6 +34,8 @@ def _completed(words: str) -> list[str]:
         ("tcptutor run random-loss --back", ["--backend"]),
         ("tcptutor run random-loss --backend gu", ["guest"]),
         ("tcptutor sweep parallel-streams/the-wh", ["parallel-streams/the-whole-curve"]),
+        ("tcptutor sweep random-loss --y que", ["queueing", "queueing_p95"]),
+        ("tcptutor plot x.tcpsweep --y util", ["utilization"]),
         ("tcptutor show la", ["last"]),
         ("tcptutor certificate pac", ["pacing"]),
         ("tcptutor model padh", ["padhye"]),
@@ -41,6 +45,13 @@ def _completed(words: str) -> list[str]:
 def test_names_are_completed(words: str, some: list[str]) -> None:
     assert set(some) <= set(found := _completed(words))
     assert some or not found
+
+
+@pytest.mark.parametrize("command", ["sweep", "plot"])
+def test_help_lists_every_quantity_of_a_sweep(command: str) -> None:
+    shown = re.sub(r"\s+", " ", tcptutor(command, "--help").stdout)
+    described = shown[shown.index("--y QUANTITY") :]
+    assert set(QUANTITIES) <= set(re.findall(r"\w+", described))
 
 
 def test_a_damaged_course_completes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

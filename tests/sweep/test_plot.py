@@ -11,9 +11,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tcptutor.analysis import report
+from tcptutor.base import places
 from tcptutor.base.errors import TutorError, UsageError
 from tcptutor.commands.runs import show_run
+from tcptutor.run import load as load_run
 from tcptutor.sweep import figure
+from tcptutor.sweep.results import run_row
 from tcptutor.sweep.results_file import Store, SweepTable, load
 from tests.sweep.made import definition_of, table_of
 
@@ -64,12 +68,41 @@ def test_the_other_formats(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("y", figure.QUANTITIES)
 def test_every_quantity_can_be_drawn_or_says_why_not(tmp_path: Path, y: str) -> None:
-    if y == "completion":
-        with pytest.raises(TutorError, match="no cell of this sweep has a result for completion"):
+    if y in ("completion", "share", "utilization", "rtt_p95", "queueing", "queueing_p95"):
+        with pytest.raises(TutorError, match=f"no cell of this sweep has a result for {y}"):
             figure.draw(table_of(GRID), "loss", tmp_path / "out.svg", y)
         return
     figure.draw(table_of(GRID), "loss", tmp_path / "out.svg", y)
     assert ("binding model" in _texts(tmp_path / "out.svg")) == (y == "throughput")
+
+
+def test_a_row_has_the_delays_shares_and_use_of_its_run() -> None:
+    run = load_run(places.assets() / "recorded" / "parallel-streams" / "one-lossy-flow.tcprun")
+    row, latency = run_row(run), report(run).latency
+    assert latency.queueing is not None
+    assert latency.rtt is not None
+    assert row.queueing_p95_s == latency.queueing.p95_s
+    assert row.rtt_p95_s == latency.rtt.p95_s
+    assert row.queueing_s is not None
+    assert row.link_used is not None
+    assert 0 < row.link_used <= 1.01
+    assert row.share == 1
+    path = run.experiment.path
+    assert row.queue_limit_s == pytest.approx(8 * path.queue / (path.rate or 0))
+
+
+def test_queueing_delay_is_drawn_next_to_that_of_a_full_queue(tmp_path: Path) -> None:
+    table = table_of(["queue=50kB,100kB,150kB"])
+    for at, row in table.rows.items():
+        table.rows[at] = msgspec.structs.replace(
+            row, queueing_p95_s=0.03 * (at + 1), queue_limit_s=0.04 * (at + 1)
+        )
+    drawn = figure.chart(table, None, "queueing_p95")
+    (limit,) = (each for each in drawn.panels[0].series if each.is_connected)
+    assert limit.label.startswith("full queue")
+    assert [value for _, value in limit.points] == pytest.approx([40, 80, 120])
+    (measured,) = (each for each in drawn.panels[0].series if each.label == "measured")
+    assert [value for _, value in measured.points] == pytest.approx([30, 60, 90])
 
 
 def test_names_stand_side_by_side(tmp_path: Path) -> None:
@@ -103,6 +136,7 @@ def test_a_part_of_a_sweep_is_drawn_and_says_so(tmp_path: Path) -> None:
     [
         ({"x": "rate"}, "not an axis"),
         ({"x": "loss", "y": "speed"}, "no quantity"),
+        ({"x": "loss", "y": "queuing_p95"}, "did you mean queueing_p95"),
         ({"x": "loss", "group": "rate"}, "not an axis"),
         ({"x": "loss", "group": "loss"}, "on the x axis already"),
     ],
