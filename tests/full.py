@@ -295,6 +295,9 @@ FULL_ONLY = {
     "tests/packaging/test_start.py::test_without_what_plots_need_it_goes_on": FullOnly(
         "creates a virtual environment, as two other tests of the script do"
     ),
+    "tests/plain/test_walk.py::test_the_dialogue_earns_the_marks_of_the_app": FullOnly(
+        "a hundred pages with their recorded runs, minutes; some pages have every kind of activity", ("some-pages",)
+    ),
     "tests/room/test_check.py::test_runs_of_the_guest_are_kept_and_not_made_again": FullOnly(_BOOT),
     "tests/room/test_flows.py::test_each_student_gets_what_the_lab_measured": FullOnly(
         "some seconds of a guest; a plain run follows made events, and tests/backends runs several algorithms"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from tcptutor.base.errors import TutorError
 from tcptutor.commands.ending import end, exit_despite_threads
+from tcptutor.plain.choice import reason
 from tcptutor.ui import run_app
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def open_alone() -> NoReturn:
     """
     with exit_despite_threads():
         try:
-            end(open_app, None, "auto", "auto")
+            end(open_app, None, "auto", "auto", None)
         except (Exception, KeyboardInterrupt):
             from tcptutor.commands.exits import errors_in_one_line  # noqa: PLC0415
 
@@ -28,16 +29,30 @@ def open_alone() -> NoReturn:
                 raise
 
 
-def open_app(module: str | None, backend: str, clock: str) -> int:
-    """Run the app and return its exit code. Raises TutorError without a terminal."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise TutorError(
-            "the app needs a terminal: open one, or use `tcptutor run` for an experiment without the app"
-        )
+def open_app(module: str | None, backend: str, clock: str, plain: bool | None) -> int:
+    """Run the app, or the dialogue in its place, and return its exit code.
+
+    Args:
+        module: Module to open, by id or number.
+        backend: Backend of the lab.
+        clock: Clock of the lab.
+        plain: True for the dialogue, False for the app, None to choose by the terminal.
+
+    Raises:
+        TutorError: The app has no terminal.
+    """
 
     def make_lab() -> Lab:
         from tcptutor.backends.lab import Lab  # noqa: PLC0415  # not for the first frame
 
         return Lab(backend, clock)
 
+    if why := reason(plain):
+        from tcptutor.plain.start import run_plain  # noqa: PLC0415  # not for the first frame
+
+        return run_plain(why, module, make_lab)
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise TutorError(
+            "the app needs a terminal: open one, or use `tcptutor --plain` for the course as lines of text"
+        )
     return run_app(module, make_lab)

@@ -52,11 +52,17 @@ from tcptutor.commands.options import (
     shell_complete=MODULES,
     help="Open this module, such as parallel-streams, where you left off.",
 )
+@click.option(
+    "--plain/--no-plain",
+    default=None,
+    help="The whole course as lines of text, for screen readers and plain terminals. Default: with ACCESSIBLE=1,"
+    " TERM=dumb, or a terminal without a size.",
+)
 @course_option("TCPTUTOR_COURSE")
 @BACKEND
 @CLOCK
 @click.pass_context
-def main(ctx: click.Context, module: str | None, backend: str, clock: str) -> None:
+def main(ctx: click.Context, module: str | None, backend: str, clock: str, plain: bool | None) -> None:
     """Learn how TCP gets its throughput: live experiments on a real Linux network, next to the models' predictions.
 
     Without a command it opens the app.
@@ -65,7 +71,7 @@ def main(ctx: click.Context, module: str | None, backend: str, clock: str) -> No
         return
     from tcptutor.commands.app import open_app  # noqa: PLC0415
 
-    end(open_app, module, backend, clock)
+    end(open_app, module, backend, clock, plain)
 
 
 @main.command()

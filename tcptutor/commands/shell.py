@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import re
 import shutil
-import signal
 import sys
-import termios
-import tty
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tcptutor.analysis import report
+from tcptutor.backends import own_terminal
 from tcptutor.backends.lab import Lab
 from tcptutor.backends.programs import run_until_signal
 from tcptutor.backends.session import MAX_BYTES, LabTerminal
@@ -34,8 +31,6 @@ from tcptutor.spec import Experiment, build, host_names
 _HOST = re.compile(r"[a-zA-Z]\d+")
 _LAST_EVENTS = 1.0
 """Seconds to wait for the last events of a session after leaving it; a hung agent sends none."""
-_END_OF_INPUT = b"exit\n"
-"""Not Ctrl-D: a shell that is not yet reading would miss it."""
 
 
 def open_shell(
@@ -218,57 +213,11 @@ tcptutor: a shell on {host} ({environment.backend}, Linux {environment.kernel});
 
 async def _connect(terminal: LabTerminal, opened: _OpenedPage | None) -> None:
     """Connect this terminal to the lab's until the shell ends."""
-    loop = asyncio.get_running_loop()
-    source = sys.stdin.fileno()
-    # Keys typed before the first prompt, None afterwards. Passed to the shell earlier they would be echoed twice.
-    typed_ahead: bytearray | None = bytearray()
 
-    def write(data: bytes) -> None:
-        if typed_ahead is None:
-            terminal.write(data)
-        else:
-            typed_ahead.extend(data)
+    def show(data: bytes) -> None:
+        if opened is not None:
+            opened.goals.printed(opened.page.name, data)
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
 
-    def typed() -> None:
-        data = os.read(source, 65536)
-        write(data or _END_OF_INPUT)
-        if not data:
-            loop.remove_reader(source)
-
-    def resized() -> None:
-        size = os.get_terminal_size(source)
-        terminal.resize(size.lines, size.columns)
-
-    with _raw(source):
-        try:
-            loop.add_reader(source, typed)
-        except PermissionError:  # a regular file cannot be watched
-            write(sys.stdin.buffer.read() + _END_OF_INPUT)
-        loop.add_signal_handler(signal.SIGWINCH, resized)
-        try:
-            while data := await terminal.read():
-                if typed_ahead is not None:
-                    terminal.write(bytes(typed_ahead))
-                    typed_ahead = None
-                if opened is not None:
-                    opened.goals.printed(opened.page.name, data)
-                sys.stdout.buffer.write(data)
-                sys.stdout.buffer.flush()
-        finally:
-            loop.remove_reader(source)
-            loop.remove_signal_handler(signal.SIGWINCH)
-
-
-@contextlib.contextmanager
-def _raw(source: int) -> Iterator[None]:
-    """Put the terminal in raw mode: every key is sent to the lab's terminal, including Ctrl-C."""
-    if not os.isatty(source):
-        yield
-        return
-    before = termios.tcgetattr(source)
-    # The default, TCSAFLUSH, discards keys typed while the lab was starting.
-    tty.setraw(source, termios.TCSADRAIN)
-    try:
-        yield
-    finally:
-        termios.tcsetattr(source, termios.TCSADRAIN, before)
+    await own_terminal.connect(terminal, show)

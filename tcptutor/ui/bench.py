@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tcptutor.base.errors import JournalError, LabUnavailable, TutorError
+from tcptutor.base.errors import LabUnavailable
 from tcptutor.journal import Journal
-from tcptutor.journal.fold import Enrolment
 from tcptutor.run import Environment, Run
 from tcptutor.runs.conduct import ConductedRun
 from tcptutor.spec import Experiment
@@ -17,10 +16,9 @@ from tcptutor.study import background
 from tcptutor.study.lab_state import LabState
 from tcptutor.study.live import Live, RunHistory, figures_of
 from tcptutor.study.live_sweep import LiveSweep, SweepRunner
-from tcptutor.study.own_course import ENROLLED_MEANWHILE, enrolment_in
+from tcptutor.study.run_runner import RunRunner
 from tcptutor.ui.lab_session import LabSession
 from tcptutor.ui.messages import LabChanged, RunFinished, RunUpdated, SessionUpdated, SweepEnded, SweepUpdated
-from tcptutor.wire.protocol import Event, Phase, Ready, Samples
 
 if TYPE_CHECKING:
     from textual.message import Message
@@ -55,8 +53,6 @@ class Bench:
         self.session = LabSession(lab, journal, post)
         self._expected: Experiment | None = None
         """The experiment likely to be run next."""
-        self._enrolment: Enrolment | None = None
-        """Enrollment for which the seed of the current run was chosen."""
 
     @property
     def busy(self) -> bool:
@@ -188,7 +184,6 @@ class Bench:
         await self._run(module, step, experiment, await background.measured(module, step, base))
 
     async def _run(self, module: str, step: str, experiment: Experiment, base: Live | None) -> None:
-        self._enrolment = enrolment_in(self._journal)
         # Show the run at once, before its environment is known.
         conducted = self._conducted = ConductedRun(self._lab, experiment, self._journal.runs, STOPPED)
         live = self.live = Live(
@@ -203,78 +198,17 @@ class Bench:
             figures = figures_of(base)
             live.changed_from, live.earlier = base.run, (figures,) if figures else ()
         self._post(RunUpdated(live))
-        try:
-            async with conducted:
-                await self._follow(live, conducted)
-        except asyncio.CancelledError:
-            pass  # stopped by the student
-        except TutorError as error:
-            live.problem = str(error)
-        live.unsaved = live.unsaved or conducted.unsaved or conducted.packets_unsaved
-        await self._finish(live, conducted)
 
-    async def _follow(self, live: Live, conducted: ConductedRun) -> None:
-        """Follow the run's events.
+        def moved() -> None:
+            if live is self.live:
+                self._post(RunUpdated(live))
 
-        Raises:
-            TutorError: for any failure. A bug here must not close the student's page.
-        """
-        try:
-            await self.warm()
-            live.expectation = await background.expectation(live.run.experiment)
-            rates = background.Rates()
-            async for event in conducted:
-                self._take_event(live, rates, event)
-        except TutorError:
-            raise
-        except Exception as error:
-            raise TutorError(
-                f"the run failed unexpectedly ({type(error).__name__}: {error}): press r to try again"
-            ) from error
-
-    def _take_event(self, live: Live, rates: background.Rates, event: Event) -> None:
-        match event:
-            case Ready(environment=environment):
-                # The lab chooses an environment per experiment, so it may differ from the one after start-up.
-                self._set_state(LabState("ready", environment))
-                if live.state == "starting":  # a replay sends Ready twice
-                    is_of_page = (
-                        bool(live.step) and live.changed_from is None
-                    )  # others have no seed of the student's
-                    if is_of_page and enrolment_in(self._journal) != self._enrolment:
-                        raise TutorError(ENROLLED_MEANWHILE)
-                    live.state = "running"
-                    with _record_journal_failure(live):
-                        base = live.changed_from.id if live.changed_from else ""
-                        self._journal.begin_run(live.run, live.module, live.step, base)
-            case Phase(text=text):
-                live.phase = text
-            case Samples(rows=rows):
-                live.rates = rates.add(rows)
-            case _:
-                pass
-        self._post(RunUpdated(live))
-
-    async def _finish(self, live: Live, conducted: ConductedRun) -> None:
-        began = live.state == "running"
-        live.state, live.phase = "ended", ""
-        if began and conducted.unsaved:
-            # Retry until the app ends; after that the next start recovers the run from its partial file.
-            self._journal.finish_run_later(live.run, conducted.unsaved, lambda: self._clear_unsaved(live))
-        elif began:
-            with _record_journal_failure(live):
-                self._journal.finish_run(live.run, conducted.file)
-        with contextlib.suppress(
-            asyncio.CancelledError
-        ):  # the app is closing: the report can be computed later
-            live.report = await background.report(live.run)
-            self.history.add(live)
+        runner = RunRunner(live, conducted, self._journal, moved)
+        # The lab chooses an environment per experiment, so it may differ from the one after start-up.
+        runner.ready_handler = lambda environment: self._set_state(LabState("ready", environment))
+        await runner.run(self.warm)
+        self.history.add(live)
         self._post(RunFinished(live))
-
-    def _clear_unsaved(self, live: Live) -> None:
-        live.unsaved = ""
-        if live is self.live:
-            self._post(RunUpdated(live))
 
     def _show_place(self, place: LabPlace | None) -> None:
         """Show the place in a server's queue for labs; None at the end of the wait."""
@@ -298,11 +232,3 @@ def needs_rerun(base: Environment, here: Environment) -> bool:
     """Return True if `here` repeats seeds exactly, but with a different history than `base`."""
     there = base.backend, base.clock, base.snapshot
     return here.clock == "virtual" and there != (here.backend, here.clock, here.snapshot)
-
-
-@contextlib.contextmanager
-def _record_journal_failure(live: Live) -> Iterator[None]:
-    try:
-        yield
-    except JournalError as error:
-        live.unsaved = str(error)

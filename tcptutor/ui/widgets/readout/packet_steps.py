@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from tcptutor.base import units
 from tcptutor.base.columns import wrapped
 from tcptutor.figures.lines import BAD, DATA, MUTED, QUEUE, STRONG, TEXT, Line, Piece, spread
 from tcptutor.figures.pipe_drawing import PacketKind, PipePacket, PipeState, draw_pipe, scale_of
 from tcptutor.run import SSTHRESH_INFINITE, Run
+from tcptutor.study import flight_words
 from tcptutor.ui.widgets.chart import axes
 from tcptutor.ui.widgets.readout import sequence
 from tcptutor.ui.widgets.readout.cursor import TimeSpan
@@ -22,8 +22,6 @@ _ROUND_TRIPS = 6
 _MIN_GRAPH = 4
 """Lines below which the graph is left out."""
 _SENTENCE_LINES = 3
-_SHORTEST_AGO = 1e-6
-"""Seconds below which an event is the present."""
 _NOTE = "Places are computed from departure and ACK: what exceeds the empty path's RTT is time in the queue."
 
 
@@ -74,12 +72,7 @@ class PacketSteps:
 
     def in_words(self, t: float) -> str:
         """Return the state at `t` in sentences."""
-        state = self.flight.at(t)
-        waiting = sum(each.place == "queue" for each in state.segments)
-        return (
-            f"At {t:.4f} s cwnd is {state.cwnd} segments: {len(state.segments) - waiting} are under way and {waiting}"
-            f" wait in the queue. {self._last_event(state)}"
-        )
+        return flight_words.instant_in_words(self.flight, t)
 
     def _numbers(self, state: FlightState, width: int) -> list[Line]:
         """Return cwnd and where segments are, in as many lines as they need."""
@@ -115,17 +108,8 @@ class PacketSteps:
         )
 
     def _sentence(self, state: FlightState, width: int) -> list[Line]:
-        lines = wrapped(self._last_event(state), width)[:_SENTENCE_LINES]
+        lines = wrapped(flight_words.last_event(self.flight, state), width)[:_SENTENCE_LINES]
         return [Line.of((line, TEXT)) for line in lines] + [Line()] * (_SENTENCE_LINES - len(lines))
-
-    def _last_event(self, state: FlightState) -> str:
-        from tcptutor.analysis import sender_reason  # noqa: PLC0415  # takes a tenth of a second to import
-
-        if state.event is None:
-            return "The first window is under way; no ACK has arrived yet."
-        ago = state.t - state.event.t
-        when = f"{units.seconds(ago)} ago: " if ago > _SHORTEST_AGO else ""
-        return when + sender_reason(state.event, self.flight.algorithm, self.flight.mss, self.flight.sack)
 
     def _drawn_graph(self, t: float, width: int, height: int) -> list[Line]:
         if self._graph is None:

@@ -1,0 +1,32 @@
+"""Whether the dialogue takes the place of the app. Imported before the app's first frame."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+
+
+def reason(is_chosen: bool | None, environment: Mapping[str, str] = os.environ) -> str:
+    """Return why the dialogue takes the place of the app; empty if it does not.
+
+    Args:
+        is_chosen: True for --plain, False for --no-plain, None without either.
+        environment: Environment variables.
+    """
+    if is_chosen is not None:
+        return "--plain" if is_chosen else ""
+    if environment.get("ACCESSIBLE", "") not in ("", "0"):
+        return f"ACCESSIBLE={environment['ACCESSIBLE']}"
+    if environment.get("TERM", "") == "dumb":
+        return "TERM=dumb"
+    is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    return "a terminal without a size" if is_terminal and not columns() else ""
+
+
+def columns() -> int:
+    """Return the columns of the terminal; 0 if it has no size, or there is none."""
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns
+    except (OSError, ValueError):
+        return 0

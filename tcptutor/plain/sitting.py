@@ -1,0 +1,36 @@
+"""What every part of the dialogue shares while the student sits here: console, journal, course and lab."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tcptutor.course.activity import Activity
+from tcptutor.course.outline import Course
+from tcptutor.course.rules import activity_rule
+from tcptutor.journal import Journal
+from tcptutor.plain.console import Console
+from tcptutor.plain.runs import Runs
+from tcptutor.study.own_course import OwnCourse
+from tcptutor.study.pages import ModulePage
+
+
+class Destination(NamedTuple):
+    """Where a command leads; home without a page."""
+
+    page: ModulePage | None = None
+
+
+class Sitting:
+    """The student's time in the dialogue."""
+
+    def __init__(self, own: OwnCourse, journal: Journal, console: Console, runs: Runs) -> None:
+        self.own, self.journal, self.console, self.runs = own, journal, console, runs
+
+    @property
+    def course(self) -> Course:
+        """The course as the student sees it now."""
+        return self.own.course
+
+    def rule(self, activity: Activity) -> str:
+        """Return what the activity earns, and what costs marks; empty if it earns none."""
+        return activity_rule(self.course.marks, activity.table)

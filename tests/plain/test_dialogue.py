@@ -1,0 +1,114 @@
+"""What a student meets in the dialogue: commands, wrong lines, and every way to end it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tcptutor.course import load as load_course
+from tcptutor.journal import Journal
+from tcptutor.plain.console import Console, EndOfInput
+from tcptutor.plain.front import Front
+from tcptutor.plain.runs import Runs
+from tcptutor.plain.sitting import Sitting
+from tcptutor.study.own_course import OwnCourse, enrolment_in
+from tests.plain.typist import RecordedLab, drawn
+
+COURSE = load_course(None)
+WINDOW = "go tcp-basics/two-segments-at-a-time"
+
+
+class Script:
+    """Lines to type; the input ends after them."""
+
+    echoes = False
+    is_closed = False
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = [*lines]
+        self.printed = ""
+
+    def write(self, text: str) -> None:
+        self.printed += text
+
+    async def read_line(self) -> str:
+        if not self._lines:
+            raise EndOfInput
+        return self._lines.pop(0)
+
+
+async def typed(folder: Path, *lines: str, width: int | None = None) -> str:
+    """Type the lines in a journal in `folder`, and return what was printed."""
+    journal = Journal.open(folder / "journal.db")
+    script = Script(lines)
+    console = Console(script, script, width)
+    runs = Runs(RecordedLab(), journal, console)
+    sitting = Sitting(OwnCourse(COURSE, journal, enrolment_in(journal)), journal, console, runs)
+    try:
+        await Front(sitting, iter(["begin"])).hold()
+    except EndOfInput:
+        pass
+    finally:
+        await runs.close()
+        journal.close()
+    assert drawn(script.printed) == []
+    return script.printed
+
+
+async def test_an_unknown_answer_is_repeated_with_what_is_possible(tmp_path: Path) -> None:
+    printed = await typed(tmp_path, "nonsense", "go 1.1", "seven", "9", "1 2", "go 99.1", "go 1.99")
+    assert "'nonsense' is not possible here: the modules are 1, 2" in printed
+    for wrong in ("seven", "9"):
+        assert f"'{wrong}' is not possible here. A number from 1 to 4" in printed
+    assert "one answer" in printed
+    assert "'99.1' is no page" in printed
+    assert "1.1 to 1." in printed
+
+
+@pytest.mark.parametrize("line", ["é" * 5000, "\x00\x1b[2J", "1" * 400, "; rm -rf /", "go \x1b]0;x\x07"])
+async def test_any_line_is_survived(tmp_path: Path, line: str) -> None:
+    printed = await typed(tmp_path, line, "1", line, "quit")
+    assert printed.endswith("Everything is saved.\n")
+
+
+async def test_every_command_works_on_a_page_and_none_ends_the_dialogue(tmp_path: Path) -> None:
+    from tcptutor.plain.commands import COMMANDS
+
+    lines = [name for name in COMMANDS if name not in ("quit", "home", "back", "next", "deeper", "review")]
+    lines += ["find window", "", "term RTT", "at 2 s", "note a note", "note"]
+    printed = await typed(tmp_path, WINDOW, *lines, "quit")
+    assert printed.endswith("Everything is saved.\n")
+    assert "Your note: a note" in printed
+    assert "round-trip time, RTT:" in printed
+
+
+async def test_a_prediction_waits_for_a_second_line_if_it_looks_like_a_slip(tmp_path: Path) -> None:
+    printed = await typed(tmp_path, WINDOW, "42 Mbit/s", "run", "230 kbit/s", "undo", "231 kbit/s", "run")
+    assert "did you mean 42 kbit/s? Type 42 Mbit/s again" in printed
+    assert "First comes your prediction" in printed
+    assert "Your prediction is locked: 231 kbit/s" in printed
+    assert "Measured: 23" in printed
+
+
+async def test_the_explanation_of_a_run_waits_for_the_observation(tmp_path: Path) -> None:
+    assert "Why:" not in await typed(tmp_path, WINDOW, "skip", "skip", "run")
+    assert "Why: the receiver's window" in await typed(tmp_path, WINDOW, "skip")
+
+
+async def test_work_is_there_again_after_the_input_has_ended(tmp_path: Path) -> None:
+    await typed(tmp_path, WINDOW, "230 kbit/s", "run", "skip", "note seen")
+    printed = await typed(tmp_path, "", "answers", "result", "chart")
+    assert "You have run this page before" in printed
+    assert "Your prediction is locked: 230 kbit/s" in printed
+    assert "Your note: seen" in printed
+    assert "cwnd starts at 10 segments" in printed
+
+
+async def test_lines_are_broken_at_the_width_or_not_at_all(tmp_path: Path) -> None:
+    for width in (20, 40, 200):
+        printed = await typed(tmp_path, "1", "read", "quit", width=width)
+        words = max(map(len, printed.split()))
+        assert all(len(line.rstrip()) < max(width, words + 1) for line in printed.splitlines())
+    assert max(map(len, (await typed(tmp_path, "1", "width 0", "read", width=40)).splitlines())) > 200
