@@ -75,6 +75,8 @@ class _Setup:
         self._assume_yes, self._again, self._target = assume_yes, again, target
         self._snapshots = guest_parts.snapshots_here()
         self._code = 0
+        self._for_administrator = ""
+        """Command line for an administrator, when packages are missing and this user cannot install them."""
 
     def run(self) -> int:
         def waiting() -> None:
@@ -152,8 +154,7 @@ class _Setup:
 
     def _install(self, work: Plan) -> None:
         if not packages.installable():
-            line = packages.install_command(work.names)
-            self._say(f"the packages need an administrator; run as root: {line}")
+            self._for_administrator = packages.install_command(work.names)
             return
         count = setup_plan.count_with_name(work.packages, "package")
         self._say(f"installing {count} with apt-get ...")
@@ -167,8 +168,9 @@ class _Setup:
 
     def _build(self, missing: list[str]) -> None:
         if lacking := packages.missing_for_guest(building=guest_parts.IMAGE in missing):
-            names = ", ".join(package.name for package in lacking)
-            self._say(f"the guest needs {names}: run `tcptutor setup` again when they are installed")
+            if not self._for_administrator:
+                names = ", ".join(package.name for package in lacking)
+                self._say(f"the guest needs {names}: run `tcptutor setup` again when they are installed")
             return
         assert self._snapshots is not None
         began = time.monotonic()
@@ -191,11 +193,19 @@ class _Setup:
         try:
             # After a failure of the guest this machine's own kernel may still work.
             measured = verify("host" if self._code else "auto")
-        except LabUnavailable:
+        except LabUnavailable as error:
+            if self._for_administrator:
+                raise LabUnavailable(f"the lab needs packages: {self._remedy()}") from error
             if not self._code:
                 raise
         else:
             self._say(f"the lab works: {measured}, in {time.monotonic() - began:.1f} s")
+            if self._for_administrator:
+                self._say(f"it works without the guest, which needs packages: {self._remedy()}")
+
+    def _remedy(self) -> str:
+        """Return what to do about packages that this user cannot install."""
+        return f"ask an administrator to run {self._for_administrator}; then run `tcptutor setup` again"
 
 
 TRIAL_RATE, TRIAL_DELAY = 20e6, 0.010
