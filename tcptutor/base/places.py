@@ -153,6 +153,8 @@ def pip_install(*requirements: str) -> str:
     python = Path(sys.executable)
     with contextlib.suppress(ValueError, OSError):  # a deleted folder has no name
         python = python.relative_to(Path.cwd())
+    if importlib.util.find_spec("pip") is None:  # uv makes environments without it
+        return shlex.join(["uv", "pip", "install", "--python", str(python), *requirements])
     return shlex.join([str(python), "-m", "pip", "install", *requirements])
 
 
