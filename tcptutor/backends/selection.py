@@ -101,6 +101,12 @@ async def host_environment(*, fresh: bool = False) -> tuple[Environment | None, 
     return answer
 
 
+async def host_runs_course() -> bool:
+    """Check whether the host's kernel can run all pages of the shipped course."""
+    here, _ = await host_environment()
+    return here is not None and not _missing(COURSE_QDISCS, COURSE_ALGORITHMS, here)
+
+
 async def choose(experiment: Experiment, backend: str = "auto", clock: str = "auto") -> ChosenBackend:
     """Return the backend for `experiment`.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
+from tcptutor.base import places
 from tcptutor.base.errors import TutorError
 from tcptutor.commands.ending import end, exit_despite_threads
 from tcptutor.plain.choice import reason
@@ -41,6 +42,11 @@ def open_app(module: str | None, backend: str, clock: str, plain: bool | None) -
     Raises:
         TutorError: The app has no terminal.
     """
+
+    if backend == "auto" and not places.cache().exists() and not places.state().exists():
+        from tcptutor.commands.first_start import offer_setup  # noqa: PLC0415
+
+        offer_setup()
 
     def make_lab() -> Lab:
         from tcptutor.backends.lab import Lab  # noqa: PLC0415  # not for the first frame
