@@ -298,6 +298,9 @@ FULL_ONLY = {
     "tests/plain/test_walk.py::test_the_dialogue_earns_the_marks_of_the_app": FullOnly(
         "a hundred pages with their recorded runs, minutes; some pages have every kind of activity", ("some-pages",)
     ),
+    "tests/packaging/test_user_installs.py::test_pipx_installs_it_and_setup_makes_a_first_run_possible": FullOnly(
+        "builds a guest, some minutes; a plain run installs the wheel with uv"
+    ),
     "tests/room/test_check.py::test_runs_of_the_guest_are_kept_and_not_made_again": FullOnly(_BOOT),
     "tests/room/test_flows.py::test_each_student_gets_what_the_lab_measured": FullOnly(
         "some seconds of a guest; a plain run follows made events, and tests/backends runs several algorithms"

@@ -13,25 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.packaging.conftest import ROOT, build_wheel
+
 pytestmark = pytest.mark.host
-
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return _built(tmp_path_factory.mktemp("wheel"))
-
-
-def _built(folder: Path) -> Path:
-    subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-    )
-    (built,) = folder.glob("tcptutor-*.whl")
-    return built
 
 
 def test_course_and_assets_are_inside(wheel: Path) -> None:
@@ -55,7 +39,7 @@ def test_the_license_and_the_man_page_come_with_it(wheel: Path) -> None:
 
 
 def test_built_again_it_is_the_same_file(wheel: Path, tmp_path: Path) -> None:
-    assert _built(tmp_path).read_bytes() == wheel.read_bytes()
+    assert build_wheel(tmp_path).read_bytes() == wheel.read_bytes()
 
 
 def _installed(wheel: Path, folder: Path) -> Path:
