@@ -24,7 +24,7 @@ from tcptutor.wire import protocol
 from tcptutor.wire.protocol import Event, Failed, Hello, OpenSession, Quit, Ready, RunExperiment
 
 _NAMESPACES = ("--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
-_OPEN_TIMEOUT = 30.0
+_OPEN_TIMEOUT = 90.0
 _SILENCE = 60.0
 
 

@@ -93,8 +93,10 @@ async def host_environment(*, fresh: bool = False) -> tuple[Environment | None, 
     answer: tuple[Environment | None, str]
     try:
         answer = (await backend.open(), "")
-    except (LabUnavailable, LabError) as error:
+    except LabUnavailable as error:
         answer = (None, str(error))
+    except LabError as error:  # a busy machine may answer next time
+        return None, str(error)
     finally:
         await backend.close()
     places.remember_until_boot("host.json", answer)

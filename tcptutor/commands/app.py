@@ -42,8 +42,8 @@ def open_app(module: str | None, backend: str, clock: str, plain: bool | None) -
     Raises:
         TutorError: The app has no terminal.
     """
-
-    if backend == "auto" and not places.cache().exists() and not places.state().exists():
+    has_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    if has_terminal and backend == "auto" and not places.cache().exists() and not places.state().exists():
         from tcptutor.commands.first_start import offer_setup  # noqa: PLC0415
 
         offer_setup()
@@ -57,7 +57,7 @@ def open_app(module: str | None, backend: str, clock: str, plain: bool | None) -
         from tcptutor.plain.start import run_plain  # noqa: PLC0415  # not for the first frame
 
         return run_plain(why, module, make_lab)
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not has_terminal:
         raise TutorError(
             "the app needs a terminal: open one, or use `tcptutor --plain` for the course as lines of text"
         )
