@@ -276,7 +276,10 @@ def test_a_sequence_graph_is_plotted_from_the_command_line(run: Run, kept: Path,
     assert [each.label for each in drawn] == ["sent", "acknowledged", "SACKed", "retransmitted"]
     assert {f">{each.label}<" for each in drawn} <= set(re.findall(">[^<]*<", one.read_text()))
     shown = tcptutor("plot", str(kept), "--kind", "sequence", "--span", "0s..0.2s")
-    assert {"sent", "SACKed", "retransmitted", "acknowledged"} <= set(shown.stdout.splitlines()[-1].split())
+    legend = " ".join(shown.stdout.splitlines()[-2:])
+    assert {"sent", "SACKed", "retransmitted", "acknowledged"} <= set(legend.split())
+    assert "no receiver's window" in legend
+    assert "no receiver's window" in one.read_text()
     assert re.search(r"[RS].*\n", shown.stdout)
 
 
