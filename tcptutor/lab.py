@@ -33,6 +33,8 @@ from tcptutor.run import TABLES, Run
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_KINDS = ("course", "distribution")
+
 __all__ = ["ReportedRun", "load", "run", "settings"]
 
 
@@ -111,19 +113,25 @@ class ReportedRun:
 
         return pd.DataFrame(self.columns(table))
 
-    def plot(self, what: Sequence[str] = ()) -> Figure:
+    def plot(self, what: Sequence[str] = (), kind: str = "course") -> Figure:
         """Return a matplotlib figure of the run.
 
         Args:
             what: Quantities as `tcptutor plot --what` takes them; by default all that were measured.
+            kind: "course" over time, or "distribution" of delays.
 
         Raises:
-            UsageError: A quantity is unknown.
+            UsageError: A quantity or the kind is unknown.
             TutorError: matplotlib is not installed.
         """
-        from tcptutor.exchange.plot import run_figure  # noqa: PLC0415
+        from tcptutor.exchange import plot  # noqa: PLC0415
+        from tcptutor.exchange.delay_chart import delay_chart  # noqa: PLC0415
 
-        return run_figure(self.record, what)
+        if kind not in _KINDS:
+            raise UsageError(unknown("kind of plot", kind, _KINDS))
+        if kind == "distribution":
+            return plot.chart_figure(delay_chart([self.record], [self._file], what))
+        return plot.run_figure(self.record, what)
 
     def save(self, file: str | Path) -> Path:
         """Write the run to a file and return its path. Raises TutorError if it cannot be written."""

@@ -358,14 +358,16 @@ def export(pcap: bool, kind: str, **given: Any) -> None:
     "--what",
     metavar="NAMES",
     default="",
-    help="Quantities of runs, separated by commas: cwnd, rtt, throughput, retransmissions, bytes, queue. Default: all.",
+    help="Quantities of runs, separated by commas: cwnd, rtt, throughput, retransmissions, bytes, queue; or delays"
+    " of a distribution: rtt, queueing, completion. Default: all.",
 )
 @click.option(
     "--kind",
-    type=click.Choice(["course", "sequence"]),
+    type=click.Choice(["course", "distribution", "sequence"]),
     default="course",
     show_default=True,
-    help="course: quantities over time; sequence: one flow's bytes, of a run with acks=on or capture=on.",
+    help="course: quantities over time; distribution: share of the time, segments or transfers up to each delay;"
+    " sequence: one flow's bytes, of a run with acks=on or capture=on.",
 )
 @click.option("--flow", type=click.IntRange(min=1), help="Flow of a sequence graph. Default: 1.")
 @click.option("--span", metavar="TIMES", help="Time range of a sequence graph, such as 0.4s..0.7s.")

@@ -12,10 +12,14 @@ from tcptutor.base.errors import UsageError
 from tcptutor.commands.names import open_run
 from tcptutor.commands.output import count, print_chart, print_files, warn
 from tcptutor.commands.targets import check_targets
+from tcptutor.exchange.delay_chart import delay_chart
 from tcptutor.exchange.plot import plot, save_chart
 from tcptutor.exchange.run_chart import parse_span, run_chart, sequence_chart
 from tcptutor.sweep import figure
 from tcptutor.sweep.results_file import is_sweep, load
+
+_LARGE = (10.0, 6.0)
+"""Width and height of a picture, inches."""
 
 
 class PlotRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,7 +35,7 @@ class PlotRequest(msgspec.Struct, frozen=True, kw_only=True):
     y: str | None = None
     group: str | None = None
     kind: str = "course"
-    """"course" over time, or "sequence" for a flow's sequence graph."""
+    """"course" over time, "distribution" of delays, or "sequence" for a flow's sequence graph."""
     flow: int | None = None
     """Flow of the sequence graph, from 1."""
     span: str | None = None
@@ -53,6 +57,8 @@ def plot_files(request: PlotRequest) -> int:
         return _plot_sequence(request)
     if request.flow is not None or request.span is not None:
         raise UsageError("--flow and --span are for a sequence graph: add --kind sequence")
+    if sweeps and request.kind == "distribution":
+        raise UsageError("a distribution is of runs: choose a sweep's percentile with --y queueing_p95")
     if sweeps:
         return _plot_sweep(request, sweeps)
     if given:
@@ -60,6 +66,13 @@ def plot_files(request: PlotRequest) -> int:
     what = [name.strip() for name in request.what.split(",") if name.strip()]
     opened = [open_run(name) for name in request.names]
     runs, paths = [run for run, _ in opened], [path for _, path in opened]
+    if request.kind == "distribution":
+        return _draw(
+            request,
+            paths,
+            lambda: delay_chart(runs, paths, what),
+            lambda target: save_chart(delay_chart(runs, paths, what), target, _LARGE),
+        )
     return _draw(request, paths, lambda: run_chart(runs, what), lambda target: plot(runs, target, what))
 
 
@@ -72,7 +85,7 @@ def _plot_sequence(request: PlotRequest) -> int:
         request,
         [path],
         lambda: sequence_chart(run, path, flow, span),
-        lambda target: save_chart(sequence_chart(run, path, flow, span), target, (10.0, 6.0)),
+        lambda target: save_chart(sequence_chart(run, path, flow, span), target, _LARGE),
     )
 
 

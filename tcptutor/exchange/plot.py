@@ -52,6 +52,7 @@ COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#00
 _ON_PAPER: dict[int | None, str] = {
     None: "#000000",
     **dict(zip(chart.COLORS, COLORS, strict=True)),
+    chart.RED: "#D55E00",
     chart.GRAY: "#8C96A0",
 }
 _MARKERS = "o^sDv><*"
@@ -130,19 +131,35 @@ def save(figure: Figure, target: Path, elsewhere: str = "give another place with
 def save_chart(drawn: Chart, target: Path, size: tuple[float, float] | None = None) -> None:
     """Draw a chart into a file; `size` is in inches. Raises TutorError."""
     check_target(target)
+    with _chart_style():
+        save(_chart_figure(drawn, size), target, "give another place")
+
+
+def chart_figure(drawn: Chart) -> Figure:
+    """Return a matplotlib figure of a chart, as `save_chart` writes it. Raises TutorError without matplotlib."""
+    check_matplotlib()
+    with _chart_style():
+        return _chart_figure(drawn, None)
+
+
+def _chart_style() -> AbstractContextManager[None]:
     import matplotlib as mpl  # noqa: PLC0415
-    from matplotlib.figure import Figure  # noqa: PLC0415
 
     # Reproducible ids in SVG, and text that stays text.
-    with mpl.rc_context({"svg.hashsalt": "tcptutor", "svg.fonttype": "none", "text.parse_math": False}):
-        panels = drawn.panels
-        figure = Figure(figsize=size or (7.0, 2.5 + 2.0 * len(panels)), layout="constrained")
-        axes = figure.subplots(len(panels), squeeze=False)[:, 0]
-        for axis, panel in zip(axes, panels, strict=True):
-            _chart_panel(axis, drawn.x, panel)
-        axes[0].set_title("\n".join(textwrap.fill(line, 90) for line in drawn.title), fontsize="medium")
-        axes[-1].set_xlabel("\n".join([drawn.x.label or f"time, {drawn.x.unit}", *drawn.notes]))
-        save(figure, target, "give another place")
+    return mpl.rc_context({"svg.hashsalt": "tcptutor", "svg.fonttype": "none", "text.parse_math": False})
+
+
+def _chart_figure(drawn: Chart, size: tuple[float, float] | None) -> Figure:
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    panels = drawn.panels
+    figure = Figure(figsize=size or (7.0, 2.5 + 2.0 * len(panels)), layout="constrained")
+    axes = figure.subplots(len(panels), squeeze=False)[:, 0]
+    for axis, panel in zip(axes, panels, strict=True):
+        _chart_panel(axis, drawn.x, panel)
+    axes[0].set_title("\n".join(textwrap.fill(line, 90) for line in drawn.title), fontsize="medium")
+    axes[-1].set_xlabel("\n".join([drawn.x.label or f"time, {drawn.x.unit}", *drawn.notes]))
+    return figure
 
 
 def _chart_panel(axis: Axes, x: ChartAxis, panel: ChartPanel) -> None:

@@ -50,7 +50,7 @@ _BELOW = ("limit", "expected", "trajectory", "ssthresh")
 """Roles of curves that measured curves cover."""
 OVERSHOOT = 2.5
 """Ratio of the peaks in the warm-up and after it above which the first is cut off."""
-_MOST_RUNS = 8
+MOST_RUNS = 8
 """Runs in a plot; more cannot be distinguished."""
 TimeSpan = tuple[float, float]
 """Start and end, s."""
@@ -73,8 +73,8 @@ def measured_curves(
     unknown_names = [name for name in what if name not in QUANTITIES]
     if unknown_names:
         raise UsageError(unknown("quantity", unknown_names[0], QUANTITIES))
-    if len(runs) > _MOST_RUNS:
-        raise UsageError(f"{len(runs)} runs in one plot cannot be distinguished: give {_MOST_RUNS} at most")
+    if len(runs) > MOST_RUNS:
+        raise UsageError(f"{len(runs)} runs in one plot cannot be distinguished: give {MOST_RUNS} at most")
     for names in (what,) if what else (usual, QUANTITIES):
         drawn = {name: [QUANTITIES[name](run, len(runs) > 1) for run in runs] for name in names}
         drawn = {name: curves for name, curves in drawn.items() if any(curves)}
