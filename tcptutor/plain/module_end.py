@@ -6,15 +6,26 @@ from collections.abc import Iterator
 
 from tcptutor.base import ratios
 from tcptutor.course.outline import Course, Module
+from tcptutor.course.page_record import PageRecord
+from tcptutor.course.pretest import known_pages
+from tcptutor.course.step import Step
 from tcptutor.journal import Journal
 from tcptutor.notebook.module_summary import summarize
 from tcptutor.study import pages
+from tcptutor.study.pages import ModulePage
 
 
 def is_finished(course: Course, journal: Journal, module: Module) -> bool:
     """Return True if nothing of the module is left on the student's path."""
     of_path = pages.path_progress(module, journal.progress(course)[module.id], journal.record.path)
     return of_path is not None and of_path.total > 0 and not of_path.minutes_left
+
+
+def known(module: Module, pretest: Step, record: PageRecord) -> Iterator[str]:
+    """Yield which pages the pre-test found known; nothing if it found none."""
+    ids = known_pages(pretest, record)
+    if titles := [ModulePage(module, each).title for each in module.steps if each.id in ids]:
+        yield f"You know {', '.join(titles)} already: next passes over them, go opens them."
 
 
 def summary(journal: Journal, module: Module) -> Iterator[str]:

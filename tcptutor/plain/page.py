@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 
-from tcptutor.base import places, units
+from tcptutor.base import places
 from tcptutor.base.errors import TutorError, UsageError
 from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activities.example import Example
 from tcptutor.course.activities.predict import Predict, ShapePrediction
-from tcptutor.course.activities.run import RunActivity, SweepActivity
+from tcptutor.course.activities.run import RunActivity
 from tcptutor.course.activities.run_question import RunQuestion
-from tcptutor.course.activities.sender_question import SenderQuestion
-from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.activity import Activity, Question
 from tcptutor.course.outline import Module
-from tcptutor.course.page_record import Given
 from tcptutor.course.page_references import PageTitles
 from tcptutor.course.paths import PRETEST
-from tcptutor.course.pretest import known_pages
 from tcptutor.course.rules import hint_cost
 from tcptutor.course.step import Step
 from tcptutor.plain import asking, module_end, result
 from tcptutor.plain.commands import COMMANDS, PAGE_HELP, Command, parse
 from tcptutor.plain.feedback import feedback
-from tcptutor.plain.page_runs import PageRuns
+from tcptutor.plain.page_lab import PageLab
+from tcptutor.plain.page_reader import PageReader, steps_shown
 from tcptutor.plain.prose import Paragraph, inline_text, paragraphs, sentence
 from tcptutor.plain.shell import LabShell
 from tcptutor.plain.sitting import Destination, Sitting
@@ -49,12 +46,11 @@ class PageDialogue:
         """
         self.sitting, self.module, self.step, self._elsewhere = sitting, module, step, elsewhere
         self.study = Study(module, step, sitting.journal)
-        self.runs = PageRuns(self.study, sitting.runs, sitting.console)
+        self.lab = PageLab(self.study, sitting.runs, sitting.console)
+        self.reader = PageReader(sitting, module, step, self.study, self.lab)
         self._posed = {each.id: self.study.posed(each) for each in step.activities}
         self._passed: set[str] = set()
         """Ids of activities that the student passed over on this visit."""
-        self._told: set[str] = set()
-        """Parts of the page that were told: "after", "idea", and ids of activities."""
         self._asked = ""
         """Id of the activity that was asked last."""
         self._confirming = ""
@@ -72,22 +68,12 @@ class PageDialogue:
         """The activity at hand: the first that is due and was not passed over."""
         return next((each for each in self._posed.values() if self._is_due(each)), None)
 
-    def order(self, activity: Activity) -> tuple[int, ...]:
-        """Return the lesson-file indexes of the activity's entries in the student's order."""
-        return self.study.shown_order(activity)
-
     def _is_due(self, activity: Activity) -> bool:
         if activity.id in self._passed or not self.study.reveals(activity):
             return False
         if isinstance(activity, RunActivity):
             return not self.step.has_run(self.study.record)
         return self.study.is_due(activity)
-
-    @property
-    def is_marked(self) -> bool:
-        """True if work on this page earns marks in the student's course."""
-        counts = self.step.id != PRETEST and self.step.is_on(self.sitting.course.marks.path)
-        return counts and self.study.is_enrolled
 
     # The dialogue
 
@@ -98,15 +84,15 @@ class PageDialogue:
             EndOfInput: if there are no more lines.
         """
         self.sitting.runs.begin_to_warm()
-        self._read()
-        await self.runs.recall()
+        self.reader.read()
+        await self.lab.recall()
         self._mark_again()
-        self._tell_earlier_work()
+        self.reader.tell_earlier_work(self._posed.values())
         while True:
-            self._tell_news()
+            self.reader.tell_news()
             activity = self.activity
             if activity is not None and activity.id != self._asked:
-                self._pose(activity)
+                self.reader.pose(activity)
             self._asked = activity.id if activity else ""
             line = await self.sitting.console.ask(self._prompt(activity))
             if outdated := self.sitting.own.update():
@@ -117,101 +103,18 @@ class PageDialogue:
             except TutorError as error:
                 self._say(sentence(str(error)))
                 destination = None
-            self._tell_trouble()
+            self.reader.tell_trouble()
             if destination is not None:
                 return destination
 
     def _say(self, *texts: str | Paragraph) -> None:
         self.sitting.console.say(*texts)
 
-    def _tell_trouble(self) -> None:
-        if self.study.trouble and self.study.trouble not in self._told:
-            self._told.add(self.study.trouble)
-            self._say(sentence(self.study.trouble))
-
-    # Reading
-
-    def _read(self) -> None:
-        number = f", page {self._number} of {len(self.module.steps)}" if self._number else ""
-        self._say("", f"Module {self.module.number}{number}: {self.step.title}")
-        if self.step.subtitle:
-            self._say(inline_text(self.step.subtitle))
-        self._say(*paragraphs(self.step.prose, self.step.figures))
-        if self.step.published and not self.step.experiments:
-            self._say("others tells what others measured.")
-        for comment in self.study.record.comments:
-            by = f", {comment.by}" if comment.by else ""
-            self._say(f"Your teacher{by} on this page:", *paragraphs(comment.text))
-        if self.study.note:
-            self._say(f"Your note: {self.study.note}")
-
-    @property
-    def _number(self) -> int:
-        """Number of the page in its module, from 1; 0 for a pre-test."""
-        ids = [each.id for each in self.module.steps]
-        return ids.index(self.step.id) + 1 if self.step.id in ids else 0
-
-    def _tell_earlier_work(self) -> None:
-        done = [each for each in self._posed.values() if self._has_answer(each)]
-        if done:
-            asked = [each for each in self._posed.values() if self.study.reveals(each)]
-            self._say(f"You have answered {len(done)} of {len(asked)} here before. answers repeats them.")
-        if self.runs.live is not None or self.runs.sweep is not None:
-            self._say("You have run this page before. result repeats what it gave.")
-
-    def _has_answer(self, activity: Activity) -> bool:
-        return (
-            not isinstance(activity, RunActivity | SweepActivity)
-            and self.study.record_of(activity).attempts > 0
-        )
-
-    def _tell_news(self) -> None:
-        """Tell the texts that have become due."""
-        study = self.study
-        if study.step.has_run(study.record) and study.due_observation is None and "after" not in self._told:
-            self._told.add("after")
-            if self.step.after_run:
-                self._say(*paragraphs(self.step.after_run, self.step.figures))
-            if self.step.published and self.step.experiments:
-                self._say("others tells what others measured.")
-        if study.is_done and self.step.activities and self.step.idea and "idea" not in self._told:
-            self._told.add("idea")
-            self._say(f"This page is done. Its main idea: {inline_text(self.step.idea)}")
-
-    def _pose(self, activity: Activity) -> None:
-        self._say("", *asking.question(activity, self.order(activity)))
-        if isinstance(activity, SenderQuestion) and self.study.run is not None:
-            self._say(*self._instant_of(activity))
-        if isinstance(activity, ChallengeActivity):
-            self._say(*self.runs.knob_lines(activity))
-        if isinstance(activity, ShellActivity) and self.sitting.runs.replays:
-            self._say("There is no lab here that could open a shell: next passes over this.")
-        if isinstance(activity, Example) and activity.gap is None and (shown := self._steps_shown(activity)):
-            self._say(f"You have seen {shown} of {len(activity.steps)} steps.")
-        if self.study.was_right(activity):
-            self._say(
-                "You got this right before. The numbers are new: answer again if you like, or type next."
-            )
-        if rule := self.sitting.rule(activity) if self.is_marked else "":
-            self._say(f"Marks: {rule}.")
-
-    def _instant_of(self, activity: SenderQuestion) -> Iterable[str]:
-        from tcptutor.study.flight_words import instant_in_words  # noqa: PLC0415
-
-        response = activity.response(self.study.run) if self.study.run else None
-        if response is not None:
-            yield instant_in_words(response.flight, response.before)
-
     def _prompt(self, activity: Activity | None) -> str:
         if activity is None:
-            return f"{self._onward} Enter goes on, ? helps:"
+            return f"{self.reader.onward} Enter goes on, ? helps:"
         hint = f", hint {self.study.hints_shown(activity) + 1}" if self._has_hint(activity) else ""
         return f"{asking.how_to_answer(activity)}{hint}, next, or ?:"
-
-    @property
-    def _onward(self) -> str:
-        target = pages.next_on_path(self.sitting.course, self.module, self.step, self.sitting.journal)
-        return f"Next is {target.title}." if target else "This is the last page of your path."
 
     def _has_hint(self, activity: Activity) -> bool:
         return self.study.is_due(activity) and self.study.hints_left(activity)
@@ -229,7 +132,7 @@ class PageDialogue:
         handler = self._handlers.get(command.name)
         if handler is None:
             return await self._elsewhere(command)
-        return await handler(command, line == again)
+        return await handler(command, command.name == again)
 
     @property
     def _handlers(self) -> dict[str, Callable[[Command, bool], Awaitable[Destination | None]]]:
@@ -249,11 +152,11 @@ class PageDialogue:
             "where": self._where,
             "note": self._note,
             "answers": self._answers,
-            "result": self._result,
-            "models": self._models,
-            "flows": self._flows,
-            "chart": self._chart,
-            "at": self._at,
+            "result": self._details,
+            "models": self._details,
+            "flows": self._details,
+            "chart": self._details,
+            "at": self._details,
             "others": self._others,
             "terminal": self._terminal,
         }
@@ -272,10 +175,10 @@ class PageDialogue:
             self._say(asking.how_to_answer(activity) + ".")
             return
         if isinstance(activity, ChallengeActivity):
-            self._say(self.runs.set_knob(activity, line))
+            self._say(self.lab.set_knob(activity, line))
             return
         text, sureness = asking.split_sureness(line)
-        given = asking.response(activity, self.order(activity), text)
+        given = asking.response(activity, self.study.shown_order(activity), text)
         if not confirmed and activity.locked and (doubt := self.study.doubt(activity, given)):
             self._confirming = line
             self._say(f"{doubt} Type {line} again to lock it as it is.")
@@ -289,9 +192,9 @@ class PageDialogue:
             return
         self._last = activity.id
         self._say(*feedback(response, activity))
-        if isinstance(activity, RunQuestion) and self.study.due_observation is None and self.runs.live:
-            self.runs.live.awaits_observation = False
-            self._say(*result.explanation(self.runs.live))
+        if isinstance(activity, RunQuestion) and self.study.due_observation is None and self.lab.live:
+            self.lab.live.awaits_observation = False
+            self._say(*result.explanation(self.lab.live))
         if isinstance(activity, Question) and activity.recall:
             titles = PageTitles(self.sitting.course.root or places.lessons())
             self._say(f"From: {inline_text(titles.link(activity.recall))}.")
@@ -299,17 +202,10 @@ class PageDialogue:
             self._say("new asks it again with new numbers.")
 
     def _show_step(self, activity: Example) -> None:
-        shown = self._steps_shown(activity)
+        shown = steps_shown(self.study, activity)
         if shown < len(activity.steps):
             self.study.respond(activity, (activity.entry_ids[shown],))
             self._say(f"Step {shown + 1}: {inline_text(activity.steps[shown].text)}")
-
-    def _steps_shown(self, activity: Example) -> int:
-        latest = self.study.record_of(activity).latest
-        given: Given = latest.answer if latest else ()
-        return max(
-            (number for number, id in enumerate(activity.entry_ids, 1) if id in tuple(given)), default=0
-        )
 
     # Commands
 
@@ -331,8 +227,7 @@ class PageDialogue:
         self._asked = ""
 
     async def _read_again(self, _command: Command, _again: bool) -> None:
-        self._read()
-        self._told.discard("after")
+        self.reader.begin_again()
         self._asked = ""
 
     async def _hint(self, _command: Command, again: bool) -> None:
@@ -340,7 +235,7 @@ class PageDialogue:
         if activity is None or not self._has_hint(activity):
             raise UsageError("there are no more hints here")
         level, of = self.study.hints_shown(activity) + 1, len(activity.hints)
-        if not again and self.is_marked and (cost := hint_cost(self.sitting.course.marks)):
+        if not again and self._costs_marks(activity) and (cost := hint_cost(self.sitting.course.marks)):
             self._confirming = "hint"
             self._say(f"Hint {level} of {of} takes {cost} of its marks. Type hint again to see it.")
             return
@@ -348,26 +243,33 @@ class PageDialogue:
         first, *rest = [*paragraphs(activity.hints[level - 1])]
         self._say(f"Hint {level} of {of}: {first.text}", *rest)
 
+    def _costs_marks(self, activity: Activity) -> bool:
+        return self.study.is_enrolled and bool(self.sitting.rule(activity, self.step))
+
     async def _run(self, command: Command, _again: bool) -> None:
-        if self.runs.activity is None:
+        if self.lab.activity is None:
             raise UsageError("this page has nothing to run")
         due = self.study.due_before_run
         if due is not None:
-            self._passed.discard(due.id)
-            self._asked = due.id
+            if due.id in self._passed:
+                self._passed.discard(due.id)
+                self._asked = ""
             raise UsageError(f"first comes your prediction. {asking.how_to_answer(due)}")
-        before = self._answered_against_run()
-        await self.runs.start(same=command.name == "repeat")
+        before, was_reached = self._answered_against_run(), self._has_reached_challenge
+        await self.lab.start(same=command.name == "repeat")
         self._mark_again()
         for activity in before:
             if isinstance(activity, Predict | ShapePrediction) and (found := self.study.response(activity)):
                 self._say(*paragraphs(found.mark.feedback))
         if (challenge := self.step.challenge) is not None and (found := self.study.response(challenge)):
             self._tell_standing(challenge)
-            if found.mark.correct and "explained" not in self._told:
-                self._told.add("explained")
+            if found.mark.correct and not was_reached:
                 self._say(*paragraphs(found.explanation))
-        self._asked = ""
+
+    @property
+    def _has_reached_challenge(self) -> bool:
+        challenge = self.step.challenge
+        return challenge is not None and self.study.record_of(challenge).right is not None
 
     def _tell_standing(self, challenge: ChallengeActivity) -> None:
         standing = challenge.describe_status(self.study.record_of(challenge))
@@ -419,11 +321,11 @@ class PageDialogue:
         posed = self.study.redraw(activity)
         # First, so that it is at hand: a right answer to other numbers does not count here.
         self._posed = {posed.id: posed, **{id: each for id, each in self._posed.items() if id != posed.id}}
-        self._say("", *asking.question(posed, self.order(posed)))
+        self._say("", *asking.question(posed, self.study.shown_order(posed)))
         line = await self.sitting.console.ask(f"{asking.how_to_answer(posed)}, or Enter to leave it:")
         if line:
             text, sureness = asking.split_sureness(line)
-            self.study.respond(posed, asking.response(posed, self.order(posed), text), sureness)
+            self.study.respond(posed, asking.response(posed, self.study.shown_order(posed), text), sureness)
             self._tell_response(posed)
 
     async def _next(self, _command: Command, _again: bool) -> Destination | None:
@@ -449,12 +351,7 @@ class PageDialogue:
         return Destination(ModulePage(self.module, branch.deeper[0]))
 
     async def _where(self, _command: Command, _again: bool) -> None:
-        self._say(f"Module {self.module.number}, {self.module.title}: page {self.place.title}.")
-        due = [each for each in self._posed.values() if not each.is_done(self.study.record)]
-        left = [asking.title(each) + ("" if self.study.reveals(each) else " (later)") for each in due]
-        self._say(f"Left on this page: {', '.join(left)}." if left else "This page is done.")
-        branch = pages.branch(self.sitting.course, self.module, self.step, self.sitting.journal)
-        self._say(*(f"{pages.offer(step)}: deeper opens it." for step in branch.deeper[:1]), self._onward)
+        self.reader.tell_place(self._posed.values())
 
     async def _note(self, command: Command, _again: bool) -> None:
         if not command.words:
@@ -466,46 +363,13 @@ class PageDialogue:
         self._say("Your note is deleted." if not text else "Saved. note - deletes the note.")
 
     async def _answers(self, _command: Command, _again: bool) -> None:
-        told = False
-        for activity in self._posed.values():
-            if (found := self.study.response(activity)) is not None and self._has_answer(activity):
-                told = True
-                question = inline_text(getattr(activity, "prompt", ""))
-                self._say(f"{asking.title(activity)}: {question}", *feedback(found, activity))
-        if not told:
-            self._say("You have answered nothing here yet.")
+        self.reader.tell_answers(self._posed.values())
 
-    async def _result(self, _command: Command, _again: bool) -> None:
-        if self.runs.sweep is not None:
-            self._say(*await self.runs.chart())
-        elif self.runs.live is not None:
-            self._say(*self.runs.outcome(self.runs.live))
-        else:
-            raise UsageError("there is no run yet: run makes one")
-
-    async def _models(self, _command: Command, _again: bool) -> None:
-        live = self.runs.live
-        if live is None or live.report is None or live.awaits_observation:
-            raise UsageError("models are told after a run")
-        self._say(*result.formulas(live.report))
-
-    async def _flows(self, _command: Command, _again: bool) -> None:
-        if self.runs.live is None or self.runs.live.report is None:
-            raise UsageError("flows are told after a run")
-        self._say(*result.flows(self.runs.live.report))
-
-    async def _chart(self, _command: Command, _again: bool) -> None:
-        self._say(*await self.runs.chart())
-
-    async def _at(self, command: Command, _again: bool) -> None:
-        time, _, flow = command.words.partition("flow")
-        number = int(flow) if flow.strip().isdecimal() else 1
-        self._say(*await self.runs.instant(units.parse(time.strip() or "0", "time", "s"), number))
+    async def _details(self, command: Command, _again: bool) -> None:
+        self._say(*await self.lab.details(command.name, command.words))
 
     async def _others(self, _command: Command, _again: bool) -> None:
-        if not self.step.published or (self.step.experiments and not self.step.has_run(self.study.record)):
-            raise UsageError("this page has no published measurements to tell now")
-        self._say(*paragraphs(self.step.published, self.step.figures))
+        self.reader.tell_others()
 
     async def _terminal(self, command: Command, _again: bool) -> None:
         shell = self.step.shell
@@ -517,14 +381,14 @@ class PageDialogue:
         await LabShell(self.sitting, self.module.id, self.step.id, shell).open(host)
         self.study.reload()
         if shell.is_done(self.study.record):
-            self._say("All goals are reached.")
+            self._say("This work by hand is done.")
         self._asked = ""
 
     def _leave(self) -> Destination | None:
         """Return the next page of the path; tell what the module was at its end."""
         course, journal = self.sitting.course, self.sitting.journal
-        if self.step.id == PRETEST and (known := self.known_pages()):
-            self._say(f"You know {', '.join(known)} already: next passes over them, go opens them.")
+        if self.step.id == PRETEST:
+            self._say(*module_end.known(self.module, self.step, self.study.record))
         target = pages.next_on_path(course, self.module, self.step, journal)
         if (target is None or target.module.id != self.module.id) and module_end.is_finished(
             course, journal, self.module
@@ -534,10 +398,3 @@ class PageDialogue:
             self._say("That was the last page of your path.")
             return Destination()
         return Destination(target)
-
-    def known_pages(self) -> list[str]:
-        """Return the titles of the pages that this pre-test found known."""
-        if self.step.id != PRETEST:
-            return []
-        known = known_pages(self.step, self.study.record)
-        return [ModulePage(self.module, each).title for each in self.module.steps if each.id in known]

@@ -46,7 +46,7 @@ def outcome(live: Live) -> Iterator[str]:
 
 
 def _measured(live: Live, report: Report) -> Iterator[str]:
-    if report.flows:
+    if report.flows and report.throughput_bps:
         yield f"Measured: {units.rate(report.throughput_bps)}{' in all' if len(report.flows) > 1 else ''}."
     asked = live.said[0] if live.said else "rtt" if live.charted == "rtt" else "throughput"
     if asked != "throughput" and (value := MEASURES[asked].compute(report)) is not None:
@@ -71,7 +71,7 @@ def _datagrams(lost: int | None, sent: int | None) -> str:
 def explanation(live: Live) -> Iterator[str]:
     """Yield what limited the run, and how every model compares; withheld while the page asks what the run showed."""
     report = live.report
-    if report is None or not live.run.complete:
+    if report is None or not live.run.complete or live.run.fidelity.status == "invalid":
         return
     if live.awaits_observation:
         yield "First say what your run showed, or skip that. Then the explanation follows."

@@ -100,23 +100,35 @@ class Runs:
 
         await self._follow(asyncio.create_task(conduct()), done)
 
-    async def _follow(self, task: asyncio.Task[None], progress: Callable[[], str]) -> None:
-        """Wait for the task, and say how far it is. If this is cancelled, the task ends in order first."""
+    async def until_stopped(self, task: asyncio.Task[None]) -> None:
+        """Wait for a task that `stop` cancels. If this is cancelled, the task ends in order first."""
         self._task = task
-        said, pauses = "", 0
         try:
-            while not task.done():
-                await asyncio.wait([task], timeout=_PAUSE_S)
-                pauses += 1
-                if not task.done() and (progress() != said or pauses % _PATIENCE == 0):
-                    said = progress()
-                    self._console.say(said)
+            await asyncio.wait([task])
         finally:
             task.cancel()
             await asyncio.wait([task])
             self._task = None
         if not task.cancelled():
             task.result()
+
+    async def _follow(self, task: asyncio.Task[None], progress: Callable[[], str]) -> None:
+        """Wait for the task, and say how far it is."""
+        telling = asyncio.create_task(self._tell(progress))
+        try:
+            await self.until_stopped(task)
+        finally:
+            telling.cancel()
+
+    async def _tell(self, progress: Callable[[], str]) -> None:
+        """Say how far a task is, whenever that has changed, and from time to time."""
+        said, pauses = "", 0
+        while True:
+            await asyncio.sleep(_PAUSE_S)
+            pauses += 1
+            if progress() != said or pauses % _PATIENCE == 0:
+                said = progress()
+                self._console.say(said)
 
     async def close(self) -> None:
         """Close the lab. Never raises."""

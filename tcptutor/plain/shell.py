@@ -34,15 +34,19 @@ _ESCAPES = re.compile(
     r"|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]"
 )
 _UNFINISHED = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b]*\x1b?)?$")
-_SETUP = b" export TERM=dumb; bind 'set enable-bracketed-paste off' 2>/dev/null\n"
-"""Typed first: programs then print neither colors nor cursor movements."""
+_READY = "plain-text"
+_SETUP = b" export TERM=dumb; bind 'set enable-bracketed-paste off' 2>/dev/null; printf 'plain-%s\\n' text\n"
+"""Typed first: programs then print neither colors nor cursor movements. Prints `_READY`."""
 
 
 class PlainOutput:
-    """Output of a shell as plain text: without escape sequences and drawings."""
+    """Output of a shell as plain text: without escape sequences and drawings, from the setup line on."""
 
-    def __init__(self, encoding: str) -> None:
+    def __init__(self, encoding: str, keeps_returns: bool) -> None:
+        """Create the filter; `keeps_returns` for a raw terminal, which needs carriage returns."""
         self._encoding, self._rest = encoding, ""
+        self._kept = "\r\n\t" if keeps_returns else "\n\t"
+        self._is_ready = False
 
     def text(self, data: bytes) -> str:
         """Return the readable text of the next output; a sequence that it ends within waits for the rest."""
@@ -50,9 +54,19 @@ class PlainOutput:
         cut = _UNFINISHED.search(text)
         self._rest = text[cut.start() :] if cut else ""
         text = _ESCAPES.sub("", text[: cut.start()] if cut else text)
+        if not self._is_ready:
+            before, self._is_ready, text = (
+                text.partition(_READY)[0],
+                _READY in text,
+                text.partition(_READY)[2],
+            )
+            if not self._is_ready:
+                self._rest = before + self._rest
+                return ""
+            text = text.lstrip("\r\n")
         # The end of lines is the terminal's business, everything else is shown like any text.
         return "".join(
-            piece if piece in ("\r", "\n", "\t") else readable(piece, self._encoding)
+            piece * (piece in self._kept) if piece in "\r\n\t" else readable(piece, self._encoding)
             for piece in re.split(r"([\r\n\t])", text)
         )
 
@@ -64,7 +78,7 @@ class LabShell:
         self._sitting, self._module, self._step, self._shell = sitting, module, step, shell
         self._goals = WatchedGoals(module, step, shell, self._record)
         self._told = self._goals.board
-        self._output = PlainOutput(sitting.console.encoding)
+        self._output = PlainOutput(sitting.console.encoding, sitting.console.lines.echoes)
         self._trouble = ""
 
     async def open(self, host: str) -> None:
@@ -76,7 +90,7 @@ class LabShell:
         console, runs = self._sitting.console, list[GrowingRun]()
         console.say(f"Starting the lab for a shell on {host}. exit ends the shell and comes back here.")
         try:
-            await self._session(host, runs)
+            await self._sitting.runs.until_stopped(asyncio.create_task(self._session(host, runs)))
         finally:
             self._goals.close()
         console.say("The shell has ended.")
@@ -115,13 +129,16 @@ class LabShell:
         if lines.echoes:
             await own_terminal.connect(terminal, self._show, _SETUP)
             return
-        feeding = asyncio.create_task(self._feed(terminal))
+        feeding: asyncio.Task[None] | None = None
         try:
             while data := await terminal.read():
+                # Typed before the first prompt, lines would be echoed twice.
+                feeding = feeding or asyncio.create_task(self._feed(terminal))
                 self._show(data)
         finally:
-            feeding.cancel()
-            await asyncio.wait([feeding])
+            if feeding is not None:
+                feeding.cancel()
+                await asyncio.wait([feeding])
 
     async def _feed(self, terminal: LabTerminal) -> None:
         """Type the student's lines, up to `exit`: the lines after it belong to the dialogue."""
@@ -151,8 +168,8 @@ class LabShell:
             return
         self._told = board
         for line in news(before, board):
-            # The terminal is raw: a line needs its carriage return.
-            self._sitting.console.output.write(f"\r\n{readable(line, self._sitting.console.encoding)}\r\n")
+            end = "\r\n" if self._sitting.console.lines.echoes else "\n"  # the terminal is raw
+            self._sitting.console.output.write(f"{end}{readable(line, self._sitting.console.encoding)}{end}")
 
     def _record(self, shell: ShellActivity, given: Given, session: SessionRecord) -> None:
         journal, page = self._sitting.journal, (self._module, self._step)

@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 from tcptutor.course.activity import Activity
 from tcptutor.course.outline import Course
+from tcptutor.course.paths import PRETEST
 from tcptutor.course.rules import activity_rule
+from tcptutor.course.step import Step
 from tcptutor.journal import Journal
 from tcptutor.plain.console import Console
 from tcptutor.plain.runs import Runs
@@ -31,6 +33,7 @@ class Sitting:
         """The course as the student sees it now."""
         return self.own.course
 
-    def rule(self, activity: Activity) -> str:
-        """Return what the activity earns, and what costs marks; empty if it earns none."""
-        return activity_rule(self.course.marks, activity.table)
+    def rule(self, activity: Activity, step: Step) -> str:
+        """Return what an activity of the page earns, and what costs marks; empty if it earns none."""
+        counts = step.id != PRETEST and step.is_on(self.course.marks.path)
+        return activity_rule(self.course.marks, activity.table) if counts else ""

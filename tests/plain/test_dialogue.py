@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -39,10 +40,20 @@ class Script:
         return self._lines.pop(0)
 
 
-async def typed(folder: Path, *lines: str, width: int | None = None) -> str:
+async def typed(folder: Path, *lines: str, width: int | None = None, student: str = "") -> str:
     """Type the lines in a journal in `folder`, and return what was printed."""
-    journal = Journal.open(folder / "journal.db")
+    if student:
+        with closing(Journal.open(folder / "journal.db")) as journal:
+            journal.enrol(student, "c0de")
     script = Script(lines)
+    await held(folder, script, width)
+    assert drawn(script.printed) == []
+    return script.printed
+
+
+async def held(folder: Path, script: Script, width: int | None = None) -> None:
+    """Hold the dialogue with these lines to its end."""
+    journal = Journal.open(folder / "journal.db")
     console = Console(script, script, width)
     runs = Runs(RecordedLab(), journal, console)
     sitting = Sitting(OwnCourse(COURSE, journal, enrolment_in(journal)), journal, console, runs)
@@ -53,8 +64,6 @@ async def typed(folder: Path, *lines: str, width: int | None = None) -> str:
     finally:
         await runs.close()
         journal.close()
-    assert drawn(script.printed) == []
-    return script.printed
 
 
 async def test_an_unknown_answer_is_repeated_with_what_is_possible(tmp_path: Path) -> None:
@@ -112,3 +121,24 @@ async def test_lines_are_broken_at_the_width_or_not_at_all(tmp_path: Path) -> No
         words = max(map(len, printed.split()))
         assert all(len(line.rstrip()) < max(width, words + 1) for line in printed.splitlines())
     assert max(map(len, (await typed(tmp_path, "1", "width 0", "read", width=40)).splitlines())) > 200
+
+
+async def test_a_hint_that_costs_marks_is_confirmed_first(tmp_path: Path) -> None:
+    asked = await typed(tmp_path, "go 1.1", "hint", student="ada@example.edu")
+    assert "Hint 1 of 3 takes a fifth of its marks. Type hint again" in asked
+    assert "Hint 1 of 3: " not in asked
+    assert "Hint 1 of 3: " in await typed(tmp_path, "go 1.1", "h", "hint", student="ada@example.edu")
+
+
+async def test_an_enrollment_meanwhile_is_told_and_the_page_read_anew(tmp_path: Path) -> None:
+    class Enrolling(Script):
+        async def read_line(self) -> str:
+            if len(self._lines) == 1:
+                with closing(Journal.open(tmp_path / "journal.db")) as other:
+                    other.enrol("ada@example.edu", "c0de")
+            return await super().read_line()
+
+    script = Enrolling(["go 1.1", "1"])
+    await held(tmp_path, script)
+    assert "You are enrolled as ada@example.edu now" in script.printed
+    assert script.printed.count("How TCP carries a file") == 2

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
 
 import msgspec
 
@@ -36,15 +38,19 @@ FORBIDDEN = re.compile("[\u2500-\u28ff\x1b]")
 Answer = Callable[[Activity, Study], object]
 
 
+@cache
+def _recorded(module: str) -> list[tuple[Experiment, Path]]:
+    """The experiments that are recorded for a module, with their files."""
+    return [
+        (load(path).experiment, path) for path in sorted((recordings_folder() / module).glob("**/*.tcprun"))
+    ]
+
+
 def recording(experiment: Experiment) -> Run | None:
     """Return the recording of an experiment with any seed; None if there is none."""
-    module, name = experiment.name.partition("/")[::2]
-    for path in sorted((recordings_folder() / module).glob(f"{name}*/**/*.tcprun")) or sorted(
-        (recordings_folder() / module).glob("**/*.tcprun")
-    ):
-        run = load(path)
-        if same_experiment(msgspec.structs.replace(run.experiment, seed=experiment.seed), experiment):
-            return run
+    for recorded, path in _recorded(experiment.name.partition("/")[0]):
+        if same_experiment(msgspec.structs.replace(recorded, seed=experiment.seed), experiment):
+            return load(path)
     return None
 
 
@@ -119,7 +125,7 @@ class Typist:
             yield "next"
         else:
             given = self._answer(activity, page.study)
-            line = line_of(activity, page.order(activity), given)
+            line = line_of(activity, page.study.shown_order(activity), given)
             # What looks like a slip of the unit is typed again.
             yield from (
                 ("next",) if not line and not is_first else (line, line) if activity.locked else (line,)

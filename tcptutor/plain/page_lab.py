@@ -28,7 +28,7 @@ _MAX_SEARCHED = 20
 """Earlier runs searched for the unchanged run of a challenge."""
 
 
-class PageRuns:
+class PageLab:
     """Runs, tries and the sweep of a page."""
 
     def __init__(self, study: Study, runs: Runs, console: Console) -> None:
@@ -120,9 +120,9 @@ class PageRuns:
         self._prepare(live)
         if self.live is None or live.run.complete or not self.live.run.complete:
             self.live = live
+        self._console.say_all(self.outcome(live))
         if live.run.complete and isinstance(activity, ChallengeActivity):
             self._judge(activity, live.run)
-        self._console.say_all(self.outcome(live))
 
     def _wanted(self, activity: RunActivity | ChallengeActivity) -> Experiment:
         """Return the experiment to run, with any seed.
@@ -244,22 +244,30 @@ class PageRuns:
 
     # Details on request
 
-    async def chart(self) -> list[str]:
-        """Return the chart of the run in sentences."""
-        if self.sweep is not None:
-            return [*sweep_result.rows(self.sweep)]
-        if self.live is None:
-            raise UsageError("there is no run yet: run makes one")
-        insight = await background.insight(self.live.run)
-        return [*trajectory.chart(self.live.run, insight)]
-
-    async def instant(self, t: float, flow: int) -> list[str]:
-        """Return what holds at an instant of the run.
+    async def details(self, name: str, words: str) -> list[str]:
+        """Return what a command tells of the run: result, chart, at, flows or models.
 
         Raises:
-            UsageError: There is no run, or it has no such time or flow.
+            UsageError: There is no run yet, or nothing to tell of it now.
         """
-        if self.live is None:
-            raise UsageError("there is no run yet: run makes one")
-        insight = await background.insight(self.live.run)
-        return [*trajectory.instant(self.live.run, insight, t, flow)]
+        live = self.live
+        if self.sweep is not None and name in ("result", "chart"):
+            return [*sweep_result.rows(self.sweep)]
+        if live is None:
+            raise UsageError("there is no run of this page yet: run makes one")
+        match name:
+            case "result":
+                return [*self.outcome(live)]
+            case "chart":
+                return [*trajectory.chart(live.run, await background.insight(live.run))]
+            case "at":
+                return await self._instant(live.run, words)
+        if live.report is None or live.awaits_observation:
+            raise UsageError(f"{name} come after you have said what the run showed, or skipped that")
+        return [*(result.flows(live.report) if name == "flows" else result.formulas(live.report))]
+
+    async def _instant(self, run: Run, words: str) -> list[str]:
+        time, _, flow = words.partition("flow")
+        number = int(flow) if flow.strip().isdecimal() else 1
+        t = units.parse(time.strip() or "0", "time", "s")
+        return [*trajectory.instant(run, await background.insight(run), t, number)]
