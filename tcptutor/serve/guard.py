@@ -6,19 +6,20 @@ own name. Neither passes: the Host must be the server's, and what changes or dri
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import time
 from collections.abc import Awaitable, Callable
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 import msgspec
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Middleware
 
 from tcptutor.base.errors import UsageError, quoted
+from tcptutor.base.site_urls import USUAL_PORTS, site_of
 
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
-_DEFAULT_PORTS = {"http": 80, "https": 443}
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -79,7 +80,7 @@ class ServerAddress(msgspec.Struct, frozen=True):
             names |= {*_LOOPBACK}
         if not self._is_number:
             names.add(self.host.lower())
-        direct = {name if port == _DEFAULT_PORTS["http"] else f"{name}:{port}" for name in names}
+        direct = {name if port == USUAL_PORTS["http"] else f"{name}:{port}" for name in names}
         # A proxy may replace the Host by the address that it connects to.
         return frozenset(direct | ({urlsplit(self.public_url).netloc} if self.public_url else set()))
 
@@ -105,25 +106,15 @@ def parse_address(text: str, public_url: str = "") -> ServerAddress:
     host = host.removeprefix("[").removesuffix("]")
     if not (colon and host and port.isascii() and port.isdigit() and int(port) < 1 << 16):
         raise UsageError(f"{quoted(text)} is no address: give one such as 127.0.0.1:8787 or 0.0.0.0:8787")
-    parts = urlsplit(public_url)
-    if public_url and (
-        parts.scheme not in _DEFAULT_PORTS or not parts.hostname or parts.query or parts.fragment
-    ):
-        raise UsageError(
-            f"{quoted(public_url)} is no URL of a server: give one such as https://lab.example.edu"
-        )
-    return ServerAddress(host, int(port), _normalized(parts).rstrip("/") if public_url else "")
+    return ServerAddress(host, int(port), _parse_public_url(public_url) if public_url else "")
 
 
-def _normalized(url: SplitResult) -> str:
-    """Return the URL as browsers write it: a host in ASCII, without the usual port."""
-    try:
-        host, port = (url.hostname or "").encode("idna").decode(), url.port
-    except ValueError:
-        raise UsageError(f"{quoted(url.geturl())} is no URL of a server") from None
-    host = f"[{host}]" if ":" in host else host
-    where = host if port in (None, _DEFAULT_PORTS[url.scheme]) else f"{host}:{port}"
-    return f"{url.scheme}://{where}{url.path}"
+def _parse_public_url(text: str) -> str:
+    with contextlib.suppress(ValueError):
+        parts = urlsplit(text)
+        if not (parts.query or parts.fragment):
+            return f"{site_of(parts)}{parts.path}".rstrip("/")
+    raise UsageError(f"{quoted(text)} is no URL of a server: give one such as https://lab.example.edu")
 
 
 def guard(address: ServerAddress) -> Middleware:

@@ -18,8 +18,8 @@ import pytest
 
 from tests import leftovers
 from tests.browser import Browser, Page
+from tests.nginx import errors, free_port, nginx
 from tests.patience import Deadline, seconds
-from tests.serve.nginx import errors, free_port, nginx
 
 _RECORD = """
 window.received = [];

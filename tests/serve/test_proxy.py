@@ -11,7 +11,7 @@ import pytest
 from aiohttp.abc import AbstractResolver
 
 from tcptutor.serve.guard import parse_address
-from tests.serve.nginx import errors, free_port, nginx
+from tests.nginx import errors, free_port, nginx
 from tests.serve.served import Client, Served, serving
 
 NAME = "lab.example.edu"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import secrets
 import socket
@@ -9,6 +10,7 @@ from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
 from tcptutor.base.errors import UsageError, quoted
+from tcptutor.base.site_urls import site_of
 
 DEFAULT_PORT = 8077
 """Port of the page unless `--listen` names another; `tcptutor join CODE` looks there."""
@@ -46,9 +48,10 @@ def parse_listen(text: str) -> ListenAddress:
 def parse_public_url(text: str) -> str:
     """Return the URL behind which a reverse proxy serves the page, without a slash at the end. Raises UsageError."""
     parts = split_url(text)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/") or parts.query:
-        raise UsageError(f"{quoted(text)} is not the URL of a site: write it like https://vote.example.org")
-    return f"{parts.scheme}://{parts.netloc}"
+    if not (parts.path.strip("/") or parts.query or parts.fragment or "@" in parts.netloc):
+        with contextlib.suppress(ValueError):
+            return site_of(parts)
+    raise UsageError(f"{quoted(text)} is not the URL of a site: write it like https://vote.example.org")
 
 
 def split_url(text: str) -> SplitResult:
@@ -84,6 +87,23 @@ def is_private(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:  # a name
         return host == "localhost"
+
+
+def is_own_name(host: str, public_url: str) -> bool:
+    """Return True if a Host header names this machine or its public URL.
+
+    A name of somebody else that leads here (DNS rebinding) is refused; an address cannot be rebound.
+    """
+    site = split_url(f"http://{host.lower()}")
+    name = site.hostname or ""
+    if not name or site.username is not None or site.path:
+        return False
+    with contextlib.suppress(ValueError):
+        ipaddress.ip_address(name.partition("%")[0])
+        return True
+    here = socket.gethostname().lower()
+    own = {"localhost", here, here.partition(".")[0], f"{here.partition('.')[0]}.local"}
+    return name in own | {split_url(public_url).hostname}
 
 
 def bracketed(host: str) -> str:

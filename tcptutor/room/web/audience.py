@@ -66,7 +66,8 @@ class AudienceServer:
             votes: Votes of the lecture.
             folder: Folder of the lecture, where code and port are kept.
             title: Title of the lecture, shown on the page.
-            listen: Address and port, 0 for a free one; by default this machine alone, at the usual port if it is free.
+            listen: Address and port, 0 for a free one; by default this machine alone, at the usual port, and at
+                another if that is taken and no proxy looks for it.
             public_url: URL of the page behind a reverse proxy; empty without one.
             with_names: Ask students for their names.
 
@@ -75,8 +76,10 @@ class AudienceServer:
         """
         self._votes, self._path = votes, folder / "audience.json"
         self._title, self._with_names = title, with_names
-        self._listen = parse_listen(listen) if listen else ListenAddress(port=0)
         self._public_url = parse_public_url(public_url) if public_url else ""
+        self._listen = (
+            parse_listen(listen) if listen else ListenAddress(port=DEFAULT_PORT if public_url else 0)
+        )
         kept = self._kept()
         self.code = kept.code if kept else new_code()
         """Code of the lecture."""

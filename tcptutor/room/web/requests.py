@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl
 import msgspec
 from aiohttp import web
 
+from tcptutor.room.web.addresses import is_own_name
 from tcptutor.room.web.limits import network_of
 
 COOKIE = "tcptutor_voter"
@@ -62,6 +63,14 @@ def address_of(request: web.Request, public_url: str) -> str:
     if public_url and peer in _LOOPBACK:
         peer = request.headers.get("X-Forwarded-For", peer).rpartition(",")[2].strip()
     return network_of(peer)
+
+
+def check_host(request: web.Request, public_url: str) -> None:
+    """Refuse a request for a name that is not this lecture's. Raises RequestRefused."""
+    named = request.headers.getall("Host", [])
+    if len(named) != 1 or not is_own_name(named[0], public_url):
+        where = f": open {public_url}" if public_url else ": open the address on the screen"
+        raise RequestRefused(421, f"This page has another address{where}.")
 
 
 def check_origin(request: web.Request, public_url: str) -> None:

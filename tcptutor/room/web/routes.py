@@ -197,6 +197,7 @@ class VoteRoutes:
         """Answer a request, and turn each error into one status and one line."""
         self._on_request(request.protocol)
         try:
+            requests.check_host(request, self._public_url)
             if request.method == "POST":
                 requests.check_origin(request, self._public_url)
             return await handler(request)

@@ -9,6 +9,7 @@ import pytest
 
 from tcptutor.base.errors import MissingTool, TutorError, UsageError
 from tcptutor.room.web.addresses import (
+    is_own_name,
     new_code,
     parse_listen,
     parse_public_url,
@@ -38,6 +39,8 @@ def test_an_address_that_is_none_is_refused_in_one_line(text: str) -> None:
 def test_addresses_and_urls_are_read() -> None:
     assert str(parse_listen("[::1]:80")) == "[::1]:80"
     assert parse_public_url("https://vote.example.org/") == "https://vote.example.org"
+    assert parse_public_url("HTTPS://Bücher.Example:443") == "https://xn--bcher-kva.example"
+    assert parse_public_url("http://[::1]:8080/") == "http://[::1]:8080"
     for text in (
         "vote.example.org",
         "ftp://vote.example.org",
@@ -45,9 +48,41 @@ def test_addresses_and_urls_are_read() -> None:
         "https://a/b",
         "http://[",
         "http://a:0",
+        "http://a:b",
+        "http://a@b",
+        "http://a/#b",
+        "http://..",
     ):
         with pytest.raises(UsageError, match="write it like"):
             parse_public_url(text)
+
+
+def test_names_that_others_give_this_machine_are_not_its_own() -> None:
+    here = socket.gethostname()
+    for host in (
+        "localhost:80",
+        "127.0.0.1:8077",
+        "[::1]:80",
+        "192.0.2.7",
+        here,
+        f"{here.partition('.')[0].upper()}.local:8077",
+        "vote.example.org",
+    ):
+        assert is_own_name(host, "https://vote.example.org"), host
+    for host in (
+        "",
+        "evil.example",
+        "vote.example.org.evil.example",
+        "localhost.evil.example",
+        "localhost@evil.example",
+        "a b",
+        "[",
+        "1.2.3.4:x",
+        "evil.example/localhost",
+        "vote.example.com",
+    ):
+        assert not is_own_name(host, "https://vote.example.org"), host
+    assert not is_own_name("vote.example.org", "")
 
 
 def test_the_shown_address_is_one_that_others_reach() -> None:
@@ -113,6 +148,6 @@ async def test_connections_beyond_the_most_are_closed_and_the_others_served(
         assert await asyncio.wait_for(reader.read(), 5) == b""
     writer.close()
     for reader, writer in kept:
-        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         assert (await reader.readline()).startswith(b"HTTP/1.1 200")
         writer.close()
