@@ -23,7 +23,7 @@ import msgspec
 
 from tcptutor.backends.events import UNKNOWN, Recording
 from tcptutor.backends.guest import sizes
-from tcptutor.backends.lab_turn import LabPlace, turns_here
+from tcptutor.backends.lab_turn import LabDemand, LabPlace, turns_here
 from tcptutor.base.errors import LabError, LabUnavailable, SetupError
 from tcptutor.run import Environment, Run
 from tcptutor.spec import Experiment
@@ -142,6 +142,13 @@ class Lab:
 
     def _show_place(self, place: LabPlace | None) -> None:
         self.on_place(place)
+
+    @property
+    def demand(self) -> LabDemand:
+        """Demand of other students for the lab that this app has."""
+        return (
+            LabDemand(self._turns.waiting, self._turns.idle_s) if self._turns is not None else LabDemand(0, 0)
+        )
 
     def prefetch(self, experiment: Experiment | None) -> None:
         """Start `experiment` in the background as the likely next run, if this machine has resources to spare.

@@ -40,6 +40,9 @@ class TurnWaits(msgspec.Struct, frozen=True, tag=True):
 class TurnBegins(msgspec.Struct, frozen=True, tag=True):
     """The lab is this app's."""
 
+    idle_s: float = 0.0
+    """Seconds without a key after which a shell gives the lab to others who wait; 0 for no limit."""
+
 
 class TurnRefused(msgspec.Struct, frozen=True, tag=True):
     """No lab is free."""
@@ -64,6 +67,14 @@ class LabPlace(NamedTuple):
         return f"place {self.place} of {self.waiting}"
 
 
+class LabDemand(NamedTuple):
+    """Students who wait for the lab that this app has, and how long a shell without a key may keep it from them."""
+
+    waiting: int
+    idle_s: float
+    """0 for no limit."""
+
+
 class LabTurns:
     """Turns of one app, one at a time."""
 
@@ -75,6 +86,8 @@ class LabTurns:
         """Called when others begin or cease to wait while this app has a lab."""
         self.waiting = 0
         """Number of students who wait for the lab that this app has."""
+        self.idle_s = 0.0
+        """Seconds without a key after which a shell gives its lab to them; 0 for no limit."""
         self._writer: asyncio.StreamWriter | None = None
         self._watching: asyncio.Task[None] | None = None
         self._lock = asyncio.Lock()
@@ -114,8 +127,8 @@ class LabTurns:
                 match await self._read(reader):
                     case TurnWaits(place, waiting):
                         self.on_place(LabPlace(place, waiting))
-                    case TurnBegins():
-                        was_granted = True
+                    case TurnBegins(idle_s):
+                        was_granted, self.idle_s = True, idle_s
                     case TurnRefused():
                         return
                     case None:

@@ -13,7 +13,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -58,6 +58,8 @@ class ServeRequest(msgspec.Struct, frozen=True, kw_only=True):
     idle: str = "1h"
     labs: int | None = None
     """Number of labs that run at a time."""
+    shell_idle: str = "5m"
+    """How long a terminal without a key keeps its lab while others wait."""
     backend: str = "auto"
 
 
@@ -91,7 +93,10 @@ def serve(request: ServeRequest) -> int:
     backend = _backend(request.backend, is_for_others=not students[0].is_owner)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     logging.getLogger("aiohttp").setLevel(logging.ERROR)
-    asyncio.run(_serve(address, students, logins, limits, backend, code, request.labs))
+    labs = LabQueue(
+        server_folder(), request.labs or usual_labs(), parse_duration(request.shell_idle, "--shell-idle")
+    )
+    asyncio.run(_serve(address, students, logins, limits, backend, code, labs))
     return 0
 
 
@@ -102,7 +107,7 @@ async def _serve(
     limits: SessionLimits,
     backend: str,
     code: str,
-    most_labs: int | None,
+    labs: LabQueue,
 ) -> None:
     from tcptutor.serve.server import CourseServer  # noqa: PLC0415
     from tcptutor.serve.sessions import Sessions  # noqa: PLC0415
@@ -110,12 +115,12 @@ async def _serve(
     loop, stopped = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, stopped.set)
+    loop.set_exception_handler(_report)
     _raise_open_files()
     course = _course_option()
     # -P: nothing is imported from the working folder.
     program = (sys.executable, "-P", "-m", "tcptutor.commands.browser_app", "--backend", backend, *course)
     forks = AppForks(program, owner().environment(os.environ))
-    labs = LabQueue(server_folder(), most_labs or usual_labs())
     shares_labs = not students[0].is_owner and backend != "replay"
     environment = {**os.environ, **(labs.environment if shares_labs else {})}
 
@@ -138,6 +143,12 @@ async def _serve(
     finally:
         _url_file().unlink(missing_ok=True)
         await forks.close()
+
+
+def _report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Report an error of the loop, unless a browser went away while aiohttp compressed a frame for it."""
+    if not isinstance(context.get("exception"), ConnectionError):
+        loop.default_exception_handler(context)
 
 
 def _url_file() -> Path:

@@ -158,6 +158,13 @@ def course_pack(**given: Any) -> None:
     help="Most experiments at a time; others wait in a fair queue. By default one for each core, if memory allows.",
 )
 @click.option(
+    "--shell-idle",
+    default="5m",
+    show_default=True,
+    metavar="TIME",
+    help="How long a terminal without a key keeps its lab while others wait for one.",
+)
+@click.option(
     "--keep",
     default="10m",
     show_default=True,

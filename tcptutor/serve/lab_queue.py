@@ -64,10 +64,11 @@ class LabQueue:
     Args:
         folder: private folder for the socket.
         labs: how many labs run at a time.
+        idle_s: seconds without a key after which a shell gives its lab to others who wait; 0 for no limit.
     """
 
-    def __init__(self, folder: Path, labs: int) -> None:
-        self._folder, self._labs = folder, labs
+    def __init__(self, folder: Path, labs: int, idle_s: float = 0.0) -> None:
+        self._folder, self._labs, self._begins = folder, labs, TurnBegins(idle_s)
         self._server: asyncio.Server | None = None
         self._numbers = count(1)
         self._waiting: list[_Asker] = []
@@ -159,12 +160,12 @@ class LabQueue:
             self._waiting.sort(key=self._turn_of)
             asker = self._waiting.pop(0)
             self._holding.append(asker)
-            _tell(asker, TurnBegins())
+            _tell(asker, self._begins)
         self._waiting.sort(key=self._turn_of)
         for place, asker in enumerate(self._waiting, 1):
             _tell(asker, TurnWaits(place, len(self._waiting)))
         for asker in self._holding:
-            if self._waiting or asker.told != TurnBegins():
+            if self._waiting or asker.told != self._begins:
                 _tell(asker, TurnWanted(len(self._waiting)))
 
     def _turn_of(self, asker: _Asker) -> tuple[int, int, int]:

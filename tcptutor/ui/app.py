@@ -30,6 +30,7 @@ from tcptutor.ui.frame import SCREEN_STYLES, START_STYLES, Frame
 from tcptutor.ui.messages import (
     GoalsUpdated,
     LabChanged,
+    LabWanted,
     RunFinished,
     RunUpdated,
     SessionUpdated,
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
     from tcptutor.ui.screens.lesson import LessonScreen
     from tcptutor.ui.workbench import Workbench
 
+_UNTIL_CLICKED_S = 3600.0
+"""Seconds for which a notice stays that a student who is away has to find."""
 _LOOK_AGAIN = 3.0
 """Seconds between attempts to write events that could not be saved, and looks for an enrollment by another program."""
 
@@ -532,10 +535,21 @@ class TutorApp(Frame):
             self._notify_session_ended()
         self._update_screens(message)
 
+    def on_lab_wanted(self, message: LabWanted) -> None:
+        waiting = "A student waits" if message.waiting == 1 else f"{message.waiting} students wait"
+        self.notify(
+            f"{waiting} for a lab. Your terminal closes in {message.closes_in:.0f} s: a key in it keeps it open.",
+            severity="warning",
+            timeout=message.closes_in,
+            markup=False,
+        )
+
     def _notify_session_ended(self) -> None:
         session = self.bench.session
         if session.problem:
-            self.notify(session.problem, severity="error", timeout=15, markup=False)
+            # A student who has been away finds it later.
+            timeout = _UNTIL_CLICKED_S if session.gave_way else 15
+            self.notify(session.problem, severity="error", timeout=timeout, markup=False)
         if session.files_left_out:
             files = ", ".join(session.files_left_out)
             message = f"not saved from ~, too large or too many: {files}"

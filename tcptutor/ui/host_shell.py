@@ -56,6 +56,8 @@ class Shell:
         self.over = False
         self.begun = False
         """True if the prompt may hold an unfinished line."""
+        self.last_key = time.monotonic()
+        """Monotonic time of the last key, or of the start."""
         self.spoke = False
         """True once the shell has printed anything. Keys sent before its prompt would be echoed twice."""
         self._terminal, self._moved, self._heard = terminal, moved, heard
@@ -64,7 +66,7 @@ class Shell:
 
     def write(self, data: bytes) -> None:
         """Send keys, after the prompt has appeared."""
-        self.begun = begins_line(data)
+        self.begun, self.last_key = begins_line(data), time.monotonic()
         if self.spoke:
             self._terminal.write(data)
         else:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
@@ -18,7 +19,8 @@ from tcptutor.run import Environment
 from tcptutor.runs.conduct import ConductedSession
 from tcptutor.spec import Experiment, host_names
 from tcptutor.ui.host_shell import Shell, begins_line
-from tcptutor.ui.messages import GoalsUpdated, RunUpdated, SessionUpdated, ShellUpdated
+from tcptutor.ui.idle_limit import IdleLimit
+from tcptutor.ui.messages import GoalsUpdated, LabWanted, RunUpdated, SessionUpdated, ShellUpdated
 from tcptutor.ui.session_run import SessionRun
 from tcptutor.wire.kernel_state import SessionState
 from tcptutor.wire.protocol import Event
@@ -37,6 +39,9 @@ Stage = Literal["none", "starting", "open", "ending"]
 
 _LAST_EVENTS_WAIT = 1.0
 """Seconds to wait for the agent's last events."""
+
+_IDLE_LOOK_S = 1.0
+"""Seconds between two looks at how long nobody has typed."""
 
 _GREETING = (
     "`h2 iperf3 -s -D` starts a server on h2, then `iperf3 -c h2` sends to it.\r\n"
@@ -60,8 +65,12 @@ class LabSession:
         self.shells: dict[str, Shell] = {}
         self.problem = ""
         """Reason for an unexpected end; empty if the student ended the session."""
+        self.gave_way = False
+        """True if it ended for others who waited for its lab."""
         self.typed_ahead: dict[str, bytes] = {}
         """Keys waiting for a shell, by host."""
+        self.closes_in: float | None = None
+        """Seconds until the session ends for others who wait for its lab, unless a key is pressed; None usually."""
         self.files_left_out: tuple[str, ...] = ()
         """Files in `~` that could not be stored: too large or too many."""
         self.goals: WatchedGoals | None = None
@@ -139,7 +148,7 @@ class LabSession:
         self._page_shell = shell
         self._trap = shell.fault if shell is not None else ""
         self.environment = self.state = self._run = None
-        self.problem, self.files_left_out, self.typed_ahead = "", (), {}
+        self.problem, self.gave_way, self.files_left_out, self.typed_ahead = "", False, (), {}
         self.shells, self._ended = {}, asyncio.Event()
         self.stage = "starting"
         self._task = asyncio.create_task(self._run_session())
@@ -244,11 +253,13 @@ class LabSession:
         conducted = ConductedSession(session, environment, self._journal.runs)
         following = asyncio.create_task(self._follow(conducted))
         ended = asyncio.create_task(self._ended.wait())
+        left_alone = asyncio.create_task(self._give_way_if_idle())
         try:
-            await asyncio.wait([following, ended], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([following, ended, left_alone], return_when=asyncio.FIRST_COMPLETED)
         finally:
-            self.stage = "ending"
+            self.stage, self.closes_in = "ending", None
             ended.cancel()
+            left_alone.cancel()
             # Files in ~ are stored at the end, also while the app is closing.
             await asyncio.shield(session.leave())
             # A silent agent ends with its backend: do not wait longer for its last events.
@@ -257,6 +268,23 @@ class LabSession:
             with contextlib.suppress(asyncio.CancelledError):
                 await following
             self.files_left_out = session.home.omitted
+
+    async def _give_way_if_idle(self) -> None:
+        """Wait until nobody has typed for too long while other students wait for the lab."""
+        limit = IdleLimit()
+        while self.closes_in != 0:
+            await asyncio.sleep(_IDLE_LOOK_S)
+            last_key = max((shell.last_key for shell in self.shells.values()), default=time.monotonic())
+            before, self.closes_in = self.closes_in, limit.seconds_left(self._lab.demand, last_key)
+            if self.closes_in is not None and before is None:
+                self._post(LabWanted(self._lab.demand.waiting, self.closes_in))
+            if self.closes_in != before:
+                self._post(SessionUpdated())
+        self.gave_way = True
+        self.problem = (
+            "The terminal is closed: nobody typed in it, and others waited for the lab. Your goals and files are"
+            " kept. t opens it again."
+        )
 
     async def _follow(self, conducted: ConductedSession) -> None:
         async with conducted:

@@ -70,6 +70,14 @@ class SessionUpdated(Message):
         super().__init__()
 
 
+class LabWanted(Message):
+    """Other students wait for the lab of a terminal in which nobody has typed for long."""
+
+    def __init__(self, waiting: int, closes_in: float) -> None:
+        self.waiting, self.closes_in = waiting, closes_in
+        super().__init__()
+
+
 class GoalsUpdated(Message):
     """The state of the page's goals changed."""
 

@@ -249,7 +249,7 @@ EXPERIMENT = Experiment(name="any")
 
 @asynccontextmanager
 async def labs(
-    folder: Path, count: int, patch: pytest.MonkeyPatch, *students: str
+    folder: Path, count: int, patch: pytest.MonkeyPatch, *students: str, idle_s: float = 0.0
 ) -> AsyncIterator[list[Lab]]:
     Guest.up = Guest.most = 0
 
@@ -258,7 +258,7 @@ async def labs(
 
     patch.setattr(selection, "choose", choose)
     patch.setattr(selection, "choose_for_session", choose)
-    async with LabQueue(folder, labs=count) as queue:
+    async with LabQueue(folder, labs=count, idle_s=idle_s) as queue:
         made = []
         for student in students:
             for name, value in {**queue.environment, STUDENT: student}.items():
@@ -331,6 +331,19 @@ async def test_there_is_no_run_ahead_and_no_second_lab_while_labs_are_shared(
         await ada.warm()
         ada.prefetch(EXPERIMENT)
         assert (ada.second_lab(), Guest.up) == (None, 1)
+
+
+async def test_a_lab_learns_who_waits_for_its_shell_and_how_long_it_may_be_idle(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with labs(folder, 1, monkeypatch, "ada", "bob", idle_s=300.0) as (ada, bob):
+        async with ada.session(EXPERIMENT):
+            assert ada.demand == (0, 300.0)
+            of_bob = asyncio.create_task(run(bob))
+            await until(lambda: ada.demand == (1, 300.0))
+        await until(lambda: bob._choice is not None and backend(bob).is_up)
+        backend(bob).go_on.set()
+        assert len(await of_bob) == 3
 
 
 async def test_a_lab_without_its_server_says_so_and_replays_nothing(

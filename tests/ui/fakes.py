@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
 
+from tcptutor.backends.lab_turn import LabDemand
 from tcptutor.backends.session import Home, Session
 from tcptutor.base import places
 from tcptutor.base.errors import LabError, LabUnavailable, TutorError
@@ -78,6 +79,8 @@ class FakeLab:
         self.hands: FakeSession | None = None
         """The session that is open, or was last."""
         self.sessions_left = 0
+        self.demand = LabDemand(0, 0)
+        """Demand of other students for it."""
         self.expected: list[Experiment | None] = []
         """What it was told would be asked for, each time."""
 

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from tcptutor.backends.lab_turn import LabPlace
+from tcptutor.backends.lab_turn import LabDemand, LabPlace
 from tcptutor.journal import Journal
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
+from tcptutor.ui.idle_limit import IdleLimit
 from tcptutor.wire.protocol import Event
 from tests.journal.conftest import predict
 from tests.ui.fakes import FakeLab
@@ -99,3 +100,47 @@ async def test_a_terminal_shows_its_place(make_app, lab: SharedLab) -> None:
         await until_text(pilot, "h1:~#")
         await until(pilot, lambda: "place 3 of 5" not in text(app))
         await app.bench.close()
+
+
+async def test_a_terminal_that_nobody_uses_is_warned_and_closed_for_those_who_wait(
+    make_app, monkeypatch: pytest.MonkeyPatch, lab: SharedLab
+) -> None:
+    monkeypatch.setattr("tcptutor.ui.lab_session._IDLE_LOOK_S", 0.02)
+    lab.turn.set()
+    app = make_app("one-flow")
+    async with app.run_test(size=(120, 36), notifications=True) as pilot:
+        await pilot.press("]")
+        await until_text(pilot, "virtual machine · ready")
+        await pilot.press("t")
+        await until_text(pilot, "h1:~#")
+        lab.demand = LabDemand(2, 1000.0)  # a last minute, in which the student comes back
+        (shell,) = app.bench.session.shells.values()
+        shell.last_key -= 990.0
+        await until_text(pilot, "2 students wait for a lab")
+        await until_text(pilot, "others wait: closes in")
+        await pilot.press("x")
+        await until(pilot, lambda: "others wait" not in text(app))
+        assert app.bench.session.in_progress
+        lab.demand = LabDemand(1, 0.3)
+        await until(pilot, lambda: lab.sessions_left == 1)
+        await until_text(pilot, "nobody typed in it")
+        assert not app.bench.session.in_progress
+        lab.demand = LabDemand(0, 1000.0)
+        await pilot.press("t")  # it can be opened again
+        await until(pilot, lambda: app.bench.session.in_progress)
+        await app.bench.close()
+
+
+def test_a_shell_ends_a_grace_after_others_began_to_wait_or_later() -> None:
+    now = 1000.0
+    limit = IdleLimit(lambda: now)
+    assert limit.seconds_left(LabDemand(0, 300), last_key=0) is None, "nobody waits"
+    assert limit.seconds_left(LabDemand(1, 300), last_key=0) == 60, "away for long, and warned all the same"
+    now = 1050.0
+    assert limit.seconds_left(LabDemand(1, 300), last_key=0) == 10
+    assert limit.seconds_left(LabDemand(1, 300), last_key=1049) is None, "typed"
+    assert limit.seconds_left(LabDemand(0, 300), last_key=0) is None
+    assert limit.seconds_left(LabDemand(3, 300), last_key=0) == 60, "others, who wait since now"
+    now = 2000.0
+    assert limit.seconds_left(LabDemand(3, 300), last_key=0) == 0
+    assert limit.seconds_left(LabDemand(3, 0), last_key=0) is None, "no limit"

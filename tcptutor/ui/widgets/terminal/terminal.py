@@ -186,6 +186,8 @@ class Terminal(Vertical):
     def _show_tabs(self) -> None:
         session, live = self._bench.session, self._live
         rate = f"▶ {units.rate(live.rates[-1][1])}" if live and live.in_progress and live.rates else ""
+        if session.closes_in is not None:
+            rate = f"others wait: closes in {session.closes_in:.0f} s, a key keeps it"
         self._tabs.show(session.hosts, self._host, tuple(session.shells), rate)
 
     # Messages
