@@ -2,7 +2,8 @@
 
 `tcptutor serve` runs in a process of its own, its students here: each presses a key every two seconds, and turns two
 pages a minute. A key's time lasts until its letter, or the next page's number, comes back through the websocket. On a
-machine that does other work as well, `chrt -r 1` before it leaves that out.
+machine that does other work as well, `chrt -r 1` before it leaves that out. Moving figures follow, see
+`tests.benchmarks.served_figures`.
 """
 
 from __future__ import annotations
@@ -75,9 +76,10 @@ class Served(msgspec.Struct):
 
 
 @asynccontextmanager
-async def served(students: int, folder: Path) -> AsyncIterator[Served]:
-    """Serve replayed experiments to students during the block."""
-    environment = {**os.environ, "XDG_DATA_HOME": str(folder), "NO_MOTION": "1", "PYTHONUNBUFFERED": "1"}
+async def served(students: int, folder: Path, *, moves: bool = False) -> AsyncIterator[Served]:
+    """Serve replayed experiments to students during the block; with `moves` figures may move."""
+    environment = {**os.environ, "XDG_DATA_HOME": str(folder), "PYTHONUNBUFFERED": "1"}
+    environment["NO_MOTION"] = "" if moves else "1"
     server = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "tcptutor", "serve", "--open-to", str(students), "--sessions", str(students)),
         *("--backend", "replay", "--listen", "127.0.0.1:0"),
@@ -100,6 +102,8 @@ class Student:
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self.page = 0
         """Number of the page on the screen."""
+        self.received = 0
+        """Bytes of output so far."""
         self._socket = socket
         self._shown = bytearray()
         self._news = asyncio.Event()
@@ -108,14 +112,19 @@ class Student:
     async def _read(self) -> None:
         async for message in self._socket:
             if message.type is aiohttp.WSMsgType.BINARY:
+                self.received += len(message.data)
                 self._shown += message.data
                 self._news.set()
+
+    async def send(self, keys: str) -> None:
+        """Press keys without waiting for what they do."""
+        await self._socket.send_json(["stdin", keys])
 
     async def press(self, key: str, wanted: bytes) -> float:
         """Press a key and return the seconds until an update of the screen matches."""
         self._shown.clear()
         began = time.monotonic()
-        await self._socket.send_json(["stdin", key])
+        await self.send(key)
         await self.wait_for(wanted)
         return time.monotonic() - began
 
@@ -169,12 +178,12 @@ async def study(
             for page in (*range(1, _PAGES + 1), *range(_PAGES - 1, 0, -1)):
                 key = _NEXT if page > visitor.page else _BACK
                 visitor.page = page
-                await _pause()
+                await pause()
                 answered.pages.append(await visitor.press(key, rb"\D%d/\d\d" % page))
                 await visitor.be_quiet()
                 await visitor.press("/", "╭".encode())
                 for letter in _LETTERS:
-                    await _pause()
+                    await pause()
                     answered.letters.append(await visitor.press(letter, letter.encode()))
                 await visitor.press("\x1b", rb"\D%d/\d\d" % page)
                 if time.monotonic() > ends:
@@ -182,7 +191,8 @@ async def study(
         await everybody.wait()
 
 
-async def _pause() -> None:
+async def pause() -> None:
+    """Wait as long as a student between two keys."""
     await asyncio.sleep(_PAUSE_S * random.uniform(0.5, 1.5))
 
 
@@ -225,6 +235,8 @@ def lines(answered: Answered) -> Iterator[tuple[str, float, float, str]]:
 
 
 def main() -> None:
+    from tests.benchmarks import served_figures  # it imports this module
+
     sessions, minutes = (float(word) for word in (*sys.argv[1:3], *("30", "2")[len(sys.argv) - 1 :]))
     answered = asyncio.run(measure(int(sessions), 60 * minutes))
     print(
@@ -232,7 +244,14 @@ def main() -> None:
         f" {answered.worked_s:.0f} s of {os.cpu_count()} processors, and {answered.waited_s:.0f} s of waiting for one"
     )
     print(f"      next page, 99th percentile: {1e3 * percentile(answered.pages, 99):.0f} ms")
-    for what, value, goal, unit in lines(answered):
+    _print(lines(answered))
+    figures = asyncio.run(served_figures.measure(int(sessions), 60 * minutes))
+    print(f"      {served_figures.comparison(figures)}")
+    _print(served_figures.lines(figures))
+
+
+def _print(figures: Iterator[tuple[str, float, float, str]]) -> None:
+    for what, value, goal, unit in figures:
         print(f"{'met ' if value <= goal else 'MISS'}  {what:<58} {value:8.2f}{unit}   goal {goal:g}{unit}")
 
 

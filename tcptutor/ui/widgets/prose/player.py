@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from textual.timer import Timer
 from textual.widget import Widget
 
 from tcptutor.ui.motion import MotionChoice
 from tcptutor.ui.widgets.prose.moving import MovingView
+from tcptutor.ui.widgets.prose.pace import FRAME_S, LONGEST_FRAME_S, FramePace
 from tcptutor.ui.widgets.prose.playback import Playback
 
-BYTES_PER_S = 7000
-"""Output of a figure that plays, on average over some seconds. Figures that change more have fewer frames."""
-_FRAME_S = 1 / 12
-"""Least seconds between two frames."""
-_LONGEST_FRAME_S = 0.5
-"""Most seconds between two frames; the figure waits for a program that is slower."""
 _LOOK_S = 0.25
 """Seconds between two looks at what is on the screen while no figure plays."""
 _HIDDEN_LINES = 2
@@ -38,8 +34,7 @@ class FigurePlayer:
         """The current figure at the last look, and whether it played."""
         self._timer: Timer | None = None
         self._last_look = 0.0
-        self._credit = float(BYTES_PER_S)
-        """Bytes that may be written now without a pause."""
+        self._pace = FramePace()
 
     def start(self, motion: MotionChoice, changed: Callable[[], None]) -> None:
         """Watch the page's figures, once all of them are mounted.
@@ -87,13 +82,14 @@ class FigurePlayer:
         if view is not None:
             self._show(view, change(view.playback))
             self._last_look = time.monotonic()
-            self._look_after(_FRAME_S)
+            self._pace = replace(self._pace, wait=FRAME_S)
+            self._look_after(FRAME_S)
 
     # Time
 
     def _look(self) -> None:
         now = time.monotonic()
-        elapsed, self._last_look = min(now - self._last_look, _LONGEST_FRAME_S), now
+        elapsed, self._last_look = now - self._last_look, now
         wait = _LOOK_S
         if self._page.is_attached and self._page.screen.is_current and self._page.app.app_focus:
             wait = self._rest_all() if self._off_because else self._advance(elapsed)
@@ -107,13 +103,14 @@ class FigurePlayer:
             return _LOOK_S
         if not view.has_played:
             self._show(view, view.playback.toggle())
+            self._pace = replace(self._pace, wait=FRAME_S)
         elif view.playback.playing:
-            written = self._show(view, view.playback.advance(elapsed))
+            written = self._show(view, view.playback.advance(min(elapsed, LONGEST_FRAME_S)))
             if self._motion is not None:
                 self._motion.check_line(playing=view.playback.playing)
-            self._credit = min(self._credit + elapsed * BYTES_PER_S, BYTES_PER_S) - written
-            return min(max(_FRAME_S, -self._credit / BYTES_PER_S), _LONGEST_FRAME_S)
-        return _FRAME_S if view.playback.playing else _LOOK_S
+            self._pace = self._pace.after(elapsed, written)
+            return self._pace.wait
+        return FRAME_S if view.playback.playing else _LOOK_S
 
     def _rest_all(self) -> float:
         for view in self._views:
