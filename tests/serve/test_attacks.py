@@ -353,10 +353,13 @@ async def test_slow_reader(tmp_path: Path) -> None:
         assert session is not None
         assert session._output is not None
         assert session._output._size <= 256 << 10
+        bob = await (await served.student("bob")).open()
+        await bob.type("b")
+        await bob.read_until("key 'b'", 20)
         other = await ada.open()
         await other.type("z")
         await other.read_until("key 'z'", 20)
-        assert served.starter.started == 1
+        assert served.starter.started == 2
 
 
 async def test_silent_connections(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
