@@ -198,6 +198,8 @@ def _users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def _be_user(folder: Path, patch: pytest.MonkeyPatch) -> None:
     patch.setenv("XDG_STATE_HOME", str(folder / "state"))
     patch.setenv("XDG_DATA_HOME", str(folder / "data"))
+    patch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+    patch.setenv("XDG_CONFIG_DIRS", str(folder / "site"))
 
 
 @pytest.fixture(autouse=True)

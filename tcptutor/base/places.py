@@ -105,6 +105,19 @@ def second_record() -> Path:
     return _of_user(platformdirs.user_state_path, "XDG_STATE_HOME") / "answers"
 
 
+CONFIG_NAME = "config.toml"
+
+
+def config_file() -> Path:
+    """Return the user's configuration file. It may not exist."""
+    return _of_user(platformdirs.user_config_path, "XDG_CONFIG_HOME") / CONFIG_NAME
+
+
+def site_config_file() -> Path:
+    """Return the configuration file of all users of this machine. It may not exist."""
+    return platformdirs.site_config_path("tcptutor") / CONFIG_NAME
+
+
 def remove_unused(files: Iterable[Path]) -> None:
     """Remove the cached files that were not used for 60 days."""
     oldest = time.time() - _UNUSED_DAYS * 86400

@@ -18,6 +18,7 @@ from tcptutor.commands.completion import (
     SHELLS,
     complete_runs,
 )
+from tcptutor.commands.config_group import config
 from tcptutor.commands.ending import end
 from tcptutor.commands.exits import CommandGroup
 from tcptutor.commands.history_group import runs
@@ -300,6 +301,7 @@ def completion(shell: str) -> None:
 
 main.add_command(runs)
 main.add_command(journal)
+main.add_command(config)
 
 
 @main.command()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import msgspec
 
 from tcptutor.base import units
+from tcptutor.base.key_names import key_name
 from tcptutor.run import Run, sum_or_none
 from tcptutor.spec import Experiment
 
@@ -207,9 +208,9 @@ class MeasuredCurve(msgspec.Struct, frozen=True, kw_only=True):
             tolerance: Relative difference that counts as right.
         """
         if at and at not in self.values:
-            return f"The run at {at} is not reliable: press r to run it again."
+            return f"The run at {at} is not reliable: press {key_name('lesson.run')} to run it again."
         if len(self.values) < _LEAST:
-            return "Most of these runs are not reliable: press r to run them again."
+            return f"Most of these runs are not reliable: press {key_name('lesson.run')} to run them again."
         return self._answer_at(value, at, tolerance) if at else self._answer_knee(value)
 
     def _answer_knee(self, value: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import msgspec
 
@@ -166,25 +166,43 @@ class Benches:
             write(self._file, msgspec.json.format(msgspec.json.encode(file)))
 
 
-class _SettingsFile(msgspec.Struct, kw_only=True):
+class Preferences(msgspec.Struct, frozen=True, kw_only=True):
+    """Settings from a configuration file; None where it has none."""
+
+    theme: str | None = None
+    motion: bool | None = None
+    figures_in_words: bool | None = None
+    daily_minutes: int | None = None
+
+
+class _SettingsFile(msgspec.Struct, kw_only=True, omit_defaults=True):
     format_version: int
-    motion: bool = True
+    motion: bool | None = None
     theme: str = ""
     """Name of the theme; empty for the default."""
-    figures_in_words: bool = False
-    daily_minutes: int = 0
+    figures_in_words: bool | None = None
+    daily_minutes: int | None = None
     large_notes: bool = False
     stage_zoom: int = 0
 
 
 class Settings:
-    """The app's settings. `folder` None keeps them in memory only."""
+    """The app's settings. `folder` None keeps them in memory only.
+
+    A setting of the user's configuration file counts until the user changes it in the app, and again in the next app.
+    A setting of the machine's file is the default.
+    """
 
     def __init__(self, folder: Path | None) -> None:
         self._file = folder / "settings.json" if folder else None
         self._values: _SettingsFile | None = None
+        self._site = self._own = Preferences()
         self.notice = ""
         """Message about a damaged file, in one line; empty for none."""
+
+    def use_files(self, site: Preferences, own: Preferences) -> None:
+        """Use the settings of the machine's and of the user's configuration file."""
+        self._site, self._own = site, own
 
     @classmethod
     def of_user(cls) -> Settings:
@@ -194,7 +212,7 @@ class Settings:
     @property
     def motion(self) -> bool:
         """True if figures may move; the default from an unreadable file."""
-        return self._read().motion
+        return _first(self._own.motion, self._read().motion, self._site.motion, True)
 
     def set_motion(self, motion: bool) -> None:
         """Keep the choice.
@@ -207,7 +225,7 @@ class Settings:
     @property
     def theme(self) -> str:
         """Name of the theme; empty for the default."""
-        return self._read().theme
+        return _first(self._own.theme, self._read().theme or None, self._site.theme, "")
 
     def set_theme(self, theme: str) -> None:
         """Keep the choice.
@@ -220,7 +238,8 @@ class Settings:
     @property
     def figures_in_words(self) -> bool:
         """True if figures are described, not drawn."""
-        return self._read().figures_in_words
+        saved = self._read().figures_in_words
+        return _first(self._own.figures_in_words, saved, self._site.figures_in_words, False)
 
     def set_figures_in_words(self, in_words: bool) -> None:
         """Keep the choice.
@@ -233,7 +252,8 @@ class Settings:
     @property
     def daily_minutes(self) -> int:
         """Minutes of work a day that the student aims at; 0 for no goal."""
-        return max(0, self._read().daily_minutes)
+        saved = self._read().daily_minutes
+        return max(0, _first(self._own.daily_minutes, saved, self._site.daily_minutes, 0))
 
     def set_daily_minutes(self, minutes: int) -> None:
         """Keep the goal.
@@ -269,8 +289,14 @@ class Settings:
         """
         self._replace(stage_zoom=zoom)
 
+    def is_chosen(self, name: str) -> bool:
+        """Return True if the app keeps a choice of the setting with that name."""
+        return getattr(self._read(), name) not in (None, "")
+
     def _replace(self, **changes: bool | str | int) -> None:
         before = self._read()
+        of_files = {name: None for name in changes if name in Preferences.__struct_fields__}
+        self._own = msgspec.structs.replace(self._own, **of_files)
         self._values = msgspec.structs.replace(before, **changes)
         if self._values != before and self._file is not None:
             write(self._file, msgspec.json.encode(self._values))
@@ -286,3 +312,10 @@ class Settings:
                 self.notice = str(error)
             self._values = found or _SettingsFile(format_version=FORMAT)
         return self._values
+
+
+_Value = TypeVar("_Value")
+
+
+def _first(own: _Value | None, saved: _Value | None, site: _Value | None, default: _Value) -> _Value:
+    return next((each for each in (own, saved, site) if each is not None), default)

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from tcptutor.base.errors import JournalError, TutorError
+from tcptutor.base.key_names import key_name
 from tcptutor.course.personal import SEEDS
 from tcptutor.journal import Journal
 from tcptutor.run import Environment, Run
 from tcptutor.runs.conduct import ConductedRun
 from tcptutor.spec import Experiment
 from tcptutor.study import background
-from tcptutor.study.own_course import ENROLLED_MEANWHILE, enrolment_in
+from tcptutor.study.own_course import enrolled_meanwhile, enrolment_in
 from tcptutor.wire.protocol import Ready
 
 if TYPE_CHECKING:
@@ -206,7 +207,8 @@ class SweepRunner:
             live.problem = str(error)
         except Exception as error:  # a bug of ours must not close the student's page
             live.problem = (
-                f"the sweep failed unexpectedly ({type(error).__name__}: {error}): press r to continue"
+                f"the sweep failed unexpectedly ({type(error).__name__}: {error}): "
+                f"press {key_name('lesson.run')} to continue"
             )
         finally:
             if other:
@@ -251,7 +253,7 @@ class SweepRunner:
     def _check_enrolment(self) -> None:
         """Raise TutorError if the student has enrolled since the seeds were chosen."""
         if enrolment_in(self._journal) != self._enrolment:
-            raise TutorError(ENROLLED_MEANWHILE)
+            raise TutorError(enrolled_meanwhile())
 
     async def _take_result(self, number: int, result: Run | TutorError) -> None:
         live, (at, experiment) = self._live, self._experiments[number]

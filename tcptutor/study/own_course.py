@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tcptutor.base.errors import JournalError
+from tcptutor.base.key_names import key_name
 from tcptutor.course.outline import Course, Module
 from tcptutor.journal import Journal
 from tcptutor.journal.fold import Enrolment
@@ -13,8 +14,10 @@ from tcptutor.study.pages import ModulePage
 if TYPE_CHECKING:
     from tcptutor.course.step import Step
 
-ENROLLED_MEANWHILE = "you enrolled meanwhile: press r to run it with your own seed"
-"""Why a run with the seed of no enrollment, or of an earlier one, does not begin."""
+
+def enrolled_meanwhile() -> str:
+    """Return why a run with the seed of no enrollment, or of an earlier one, does not begin."""
+    return f"you enrolled meanwhile: press {key_name('lesson.run')} to run it with your own seed"
 
 
 class OwnCourse:

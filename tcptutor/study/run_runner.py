@@ -7,12 +7,13 @@ import contextlib
 from collections.abc import Awaitable, Callable, Iterator
 
 from tcptutor.base.errors import JournalError, TutorError
+from tcptutor.base.key_names import key_name
 from tcptutor.journal import Journal
 from tcptutor.run import Environment
 from tcptutor.runs.conduct import ConductedRun
 from tcptutor.study import background
 from tcptutor.study.live import Live
-from tcptutor.study.own_course import ENROLLED_MEANWHILE, enrolment_in
+from tcptutor.study.own_course import enrolled_meanwhile, enrolment_in
 from tcptutor.wire.protocol import Event, Phase, Ready, Samples
 
 
@@ -57,7 +58,8 @@ class RunRunner:
             raise
         except Exception as error:
             raise TutorError(
-                f"the run failed unexpectedly ({type(error).__name__}: {error}): press r to try again"
+                f"the run failed unexpectedly ({type(error).__name__}: {error}): "
+                f"press {key_name('lesson.run')} to try again"
             ) from error
 
     def _take_event(self, rates: background.Rates, event: Event) -> None:
@@ -84,7 +86,7 @@ class RunRunner:
         live = self._live
         is_of_page = bool(live.step) and live.changed_from is None  # others have no seed of the student's
         if is_of_page and enrolment_in(self._journal) != self._enrolment:
-            raise TutorError(ENROLLED_MEANWHILE)
+            raise TutorError(enrolled_meanwhile())
         live.state = "running"
         with self._record_journal_failure():
             base = live.changed_from.id if live.changed_from else ""

@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from tcptutor.base.errors import JournalError, UsageError
+from tcptutor.base.key_names import key_name
 from tcptutor.course import personal
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run_question import RunQuestion
@@ -209,9 +210,9 @@ class Study:
         """
         shell = self.step.shell
         if shell and shell.fault and isinstance(activity, Question) and not shell.is_done(self.record):
-            return "Asked when the goals are reached: t opens the terminal."
+            return f"Asked when the goals are reached: {key_name('lesson.terminal')} opens the terminal."
         return (
-            "About your run: press r first."
+            f"About your run: press {key_name('lesson.run')} first."
             if activity.about_run and not self.step.has_run(self.record)
             else ""
         )

@@ -128,12 +128,14 @@ class TutorApp(Frame):
         """Turn the motion of figures on or off."""
         if problem := self.motion.choose(on):
             self.notify(problem, severity="warning")
+        self._point_at_file("motion")
 
     def choose_words(self, in_words: bool) -> None:
         """Describe figures in words, or draw them, now and in later sessions."""
         from tcptutor.ui.widgets.prose.figure import FigureView  # noqa: PLC0415  # not for the first frame
 
         self._keep(partial(self.settings.set_figures_in_words, in_words))
+        self._point_at_file("figures_in_words")
         for screen in self.screen_stack:
             for figure in screen.query(FigureView):
                 figure.show_in_words(in_words)
@@ -143,6 +145,7 @@ class TutorApp(Frame):
     def choose_daily_minutes(self, minutes: int) -> None:
         """Set the goal of a day, in minutes; 0 for none."""
         self._keep(partial(self.settings.set_daily_minutes, minutes))
+        self._point_at_file("daily_minutes")
         for screen in self._mounted_screens():
             screen.goal_changed()
 
@@ -150,6 +153,13 @@ class TutorApp(Frame):
         """Show all in a theme of `themes.LOOKS`, now and in later sessions."""
         self.theme = themes.named(name).name
         self._keep(partial(self.settings.set_theme, name))
+        self._point_at_file("theme")
+
+    def _point_at_file(self, setting: str) -> None:
+        """Say that a choice does not last if the user's configuration file has the setting."""
+        file = self.configuration.own
+        if setting in file.lines:
+            self.notify(f"Until you quit: {file.path}:{file.lines[setting]} sets {setting}.", timeout=10)
 
     def _keep(self, store: Callable[[], None]) -> None:
         try:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tcptutor.base.errors import LabUnavailable
+from tcptutor.base.key_names import key_name
 from tcptutor.journal import Journal
 from tcptutor.run import Environment, Run
 from tcptutor.runs.conduct import ConductedRun
@@ -69,9 +70,10 @@ class Bench:
     def obstacle(self) -> str:
         """Reason why no run, sweep or session can start now; empty if the bench is free."""
         if self.session.in_progress:
-            ending = self.session.stage == "ending"
-            return "The terminal is closing." if ending else "The terminal is open: press T to close it."
-        return "Another run is in progress: press s to stop it." if self.busy else ""
+            if self.session.stage == "ending":
+                return "The terminal is closing."
+            return f"The terminal is open: press {key_name('lesson.end-terminal')} to close it."
+        return f"Another run is in progress: press {key_name('lesson.stop')} to stop it." if self.busy else ""
 
     async def warm(self) -> Environment:
         """Start the lab; concurrent calls share the start.

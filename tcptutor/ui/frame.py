@@ -26,9 +26,12 @@ from textual.widgets import Static
 
 from tcptutor.base import glyphs, places
 from tcptutor.base.glyphs import Glyphs, substitute_line
+from tcptutor.base.key_names import use_keys
 from tcptutor.base.printable import escaped
 from tcptutor.journal.saved import Settings
 from tcptutor.ui import line_breaks, output, shutdown, themes
+from tcptutor.ui.configuration.configuration import load_configuration
+from tcptutor.ui.configuration.spelling import shown_key
 from tcptutor.ui.screens.base import TutorScreen
 
 if TYPE_CHECKING:
@@ -50,12 +53,7 @@ KEY_NAMES = {
     "enter": "Enter",
     "space": "Space",
     "tab": "Tab",
-    "f1": "F1",
-    "f2": "F2",
-    "f6": "F6",
-    "f7": "F7",
-    "f8": "F8",
-    "f9": "F9",
+    **{f"f{number}": f"F{number}" for number in range(1, 25)},
 }
 """Names of keys as on a keyboard and in our texts."""
 
@@ -132,6 +130,9 @@ class Frame(App[None]):
 
     def __init__(self, settings: Settings) -> None:
         super().__init__()
+        self.configuration = load_configuration()
+        self.configuration.apply_to(settings)
+        use_keys({id: shown_key(keys[0]) for id, keys in self.configuration.names.items()})
         line_breaks.keep_quantities_whole()
         self.settings = settings
         for look in themes.LOOKS.values():
@@ -153,6 +154,11 @@ class Frame(App[None]):
             self.notify(_GLYPH_NOTICES[self.glyphs], severity="warning", timeout=15)
         if self.settings.notice:
             self.notify(self.settings.notice, severity="warning", timeout=15)
+        if problems := self.configuration.problems:
+            others = (
+                f"\nand {len(problems) - 2} more: `tcptutor config check` lists them" if problems[2:] else ""
+            )
+            self.notify("\n".join(problems[:2]) + others, severity="warning", timeout=30)
 
     def get_driver_class(self) -> type[Driver]:
         return output.lean(super().get_driver_class())
@@ -175,6 +181,8 @@ class Frame(App[None]):
     def on_load(self) -> None:
         ScrollBar.renderer = ScrollBarRender if self.glyphs == "all" else WholeCells
         shutdown.signals.call(self.exit)
+        if self.configuration.keymap:
+            self.set_keymap(self.configuration.keymap)
 
     def exit(self, result: None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
         """Exit as soon as the current screen is fully mounted.

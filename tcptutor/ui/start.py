@@ -106,10 +106,13 @@ def _open_journal(facts_of: Callable[[Journal], HomeFacts | None]) -> tuple[Jour
 def _copied_facts(course: Course, journal: Journal) -> HomeFacts | None:
     """Return the facts of the home screen if a true copy spares reading the journal before the first frame."""
     from tcptutor.journal.saved import Settings  # noqa: PLC0415
+    from tcptutor.ui.configuration.configuration import configured  # noqa: PLC0415
     from tcptutor.ui.widgets.home.facts import HomeCopy  # noqa: PLC0415
 
     folder = journal.run_folder
-    return HomeCopy(journal, course).load(Settings(folder.parent if folder else None).daily_minutes)
+    return HomeCopy(journal, course).load(
+        configured(Settings(folder.parent if folder else None)).daily_minutes
+    )
 
 
 async def _run(

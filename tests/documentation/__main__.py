@@ -1,11 +1,11 @@
 """Write assets/documentation/settings.md: `python -m tests.documentation`; claims.md: `python -m tests.documentation
 claims [MODULE/PAGE...]`; the man page tcptutor.1: `python -m tests.documentation man`;
-lessons.md: `python -m tests.documentation lessons`.
+lessons.md: `python -m tests.documentation lessons`; the table of keys: `python -m tests.documentation keys`.
 """
 
 import sys
 
-from tests.documentation import claims, lesson_files, manual, settings
+from tests.documentation import claims, key_actions, lesson_files, manual, settings
 
 if sys.argv[1:2] == ["claims"]:
     names = sys.argv[2:]
@@ -13,6 +13,8 @@ if sys.argv[1:2] == ["claims"]:
     claims.PAGE.write_text(claims.page(claims.results(names), before), encoding="utf-8")
 elif sys.argv[1:2] == ["man"]:
     manual.PAGE.write_text(manual.page(), encoding="utf-8")
+elif sys.argv[1:2] == ["keys"]:
+    key_actions.PAGE.write_text(key_actions.page(), encoding="utf-8")
 elif sys.argv[1:2] == ["lessons"]:
     lesson_files.PAGE.write_text(lesson_files.page(), encoding="utf-8")
 else:

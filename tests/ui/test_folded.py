@@ -8,7 +8,6 @@ import msgspec
 
 from tcptutor.course.outline import Course
 from tcptutor.course.step import OTHERS
-from tcptutor.ui.widgets.page.page import OTHERS_KEY
 
 from .four_modules import four_modules
 from .made import MODULE, lossy, one_page
@@ -30,7 +29,7 @@ async def test_o_and_a_click_open_and_close_what_others_measured(make_app: Any) 
     async with app.run_test(size=(80, 24)) as pilot:
         await until_text(pilot, f"▸ {OTHERS}")
         assert FIGURE not in text(app)
-        await pilot.press(OTHERS_KEY)
+        await pilot.press("O")
         await until_text(pilot, FIGURE)
         await click(pilot, OTHERS)
         await until(pilot, lambda: FIGURE not in text(app))
@@ -44,6 +43,6 @@ async def test_on_a_page_with_a_run_it_follows_the_run(make_app: Any) -> None:
         await pilot.press("r")
         await until_text(pilot, "Now compare.")
         await until_text(pilot, OTHERS)
-        await pilot.press(OTHERS_KEY)
+        await pilot.press("O")
         await until_text(pilot, FIGURE)
         await app.bench.close()

@@ -31,6 +31,7 @@ from typing import ClassVar
 import msgspec
 
 from tcptutor.base.errors import ContentError, UsageError
+from tcptutor.base.key_names import key_name
 from tcptutor.course.activity import (
     NO_RUN,
     Activity,
@@ -159,13 +160,16 @@ class ChallengeActivity(Activity, frozen=True, kw_only=True):
     def mark(self, given: Given, context: MarkContext = NO_RUN) -> Mark:
         text, run = typed_text(given, self.response_of(self.experiment)), context.run
         if run is None or not run.complete:
-            raise UsageError("a challenge is judged on a run: press r to run it")
+            raise UsageError(f"a challenge is judged on a run: press {key_name('lesson.run')} to run it")
         if self.response_of(run.experiment) != text:
-            raise UsageError("the latest run had other settings: press r to run it with these")
+            raise UsageError(
+                f"the latest run had other settings: press {key_name('lesson.run')} to run it with these"
+            )
         if run.fidelity.status != "valid":
             why = next(iter(run.fidelity.reasons), "no reason given")
             raise UsageError(
-                f"this run is {run.fidelity.status} and does not count: {why}: press r to run it again"
+                f"this run is {run.fidelity.status} and does not count: {why}: "
+                f"press {key_name('lesson.run')} to run it again"
             )
         states = self.judge(run, context.start)
         left = sum(not state.reached for state in states)

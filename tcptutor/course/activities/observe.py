@@ -19,6 +19,7 @@ from __future__ import annotations
 import msgspec
 
 from tcptutor.base.errors import UsageError
+from tcptutor.base.key_names import key_name
 from tcptutor.course.activities.choice import Alternative
 from tcptutor.course.activities.run_question import Outcome, RunQuestion
 from tcptutor.course.activity import MarkContext, Problem
@@ -53,7 +54,7 @@ class Observe(RunQuestion, frozen=True, kw_only=True, tag_field="kind", tag="obs
         from tcptutor.course.conditions import Figures  # noqa: PLC0415  # the first frame needs no theory
 
         if not context.measured:
-            raise UsageError("this question needs a complete run: press r to run it")
+            raise UsageError(f"this question needs a complete run: press {key_name('lesson.run')} to run it")
         figures = Figures(context.run, context.curve)
         holding = (at for at, choice in enumerate(self.choices) if all(map(figures.holds, choice.when)))
         shown = ", ".join(figures.phrases(self.conditions)[:_MOST_FIGURES])

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 from tcptutor.base import sizes, units
 from tcptutor.base.errors import UnitError, UsageError
+from tcptutor.base.key_names import key_name
 from tcptutor.course.activity import (
     NO_RUN,
     Mark,
@@ -327,7 +328,7 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
             self.plain_unit,
         )
         if context.run is None:
-            raise UsageError("this question needs a complete run: press r to run it")
+            raise UsageError(f"this question needs a complete run: press {key_name('lesson.run')} to run it")
         right = self.measured(context.run)
         relative, absolute = self._tolerance()
         if is_close(value, right, relative, absolute):

@@ -25,6 +25,7 @@ import msgspec
 
 from tcptutor.base import units
 from tcptutor.base.errors import UsageError
+from tcptutor.base.key_names import key_name
 from tcptutor.course.activities.choice import Alternative
 from tcptutor.course.activities.run_question import Outcome, RunQuestion
 from tcptutor.course.activity import MarkContext, Problem
@@ -71,7 +72,7 @@ class SenderQuestion(RunQuestion, frozen=True, kw_only=True, tag_field="kind", t
 
     def outcome(self, context: MarkContext) -> Outcome:
         if context.run is None:
-            raise UsageError("this question needs a complete run: press r to run it")
+            raise UsageError(f"this question needs a complete run: press {key_name('lesson.run')} to run it")
         response = self.response(context.run)
         if response is None:
             return Outcome((), "Your run has no such event in its first flow.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import NamedTuple
 
+from tcptutor.base.key_names import key_name
 from tcptutor.figures.lines import MUTED, STRONG, WARN
 from tcptutor.room.slides import (
     Answer,
@@ -91,7 +92,8 @@ def run_words(run: RunView) -> tuple[str, str]:
         case "none":
             return "", MUTED
         case "failed":
-            advice = "R plays the prepared run" if run.has_prepared else "r runs it again"
+            prepared, again = key_name("lecture.prepared"), key_name("lecture.run")
+            advice = f"{prepared} plays the prepared run" if run.has_prepared else f"{again} runs it again"
             return f"{run.problem.rstrip('.')}: {advice}", WARN
     return (
         f"{run.source}, {'stopped' if run.is_stopped else run.state}",
@@ -106,11 +108,11 @@ def vote_words(poll: PollView, joined: int) -> str:
     number = "second vote" if poll.round == 2 else "first vote"
     match poll.phase:
         case "voting" | "voting again":
-            return f"{number}, {answered}: v closes it"
+            return f"{number}, {answered}: {key_name('lecture.vote')} closes it"
         case "counted":
             return f"{number} closed, {poll.answered} answered"
         case "discussing":
-            return "discussion: v opens the second vote"
+            return f"discussion: {key_name('lecture.vote')} opens the second vote"
     return "results are shown"
 
 

@@ -12,6 +12,7 @@ from statistics import median
 
 from tcptutor.base.algorithm_names import algorithm_name
 from tcptutor.base.errors import TutorError
+from tcptutor.base.key_names import key_name
 from tcptutor.course.activity import Activity, MarkContext
 from tcptutor.course.outline import Course
 from tcptutor.course.step import Step
@@ -256,7 +257,8 @@ def _is_title(slide: Slide, talk: Talk) -> bool:
 def _draw_problem(canvas: StageCanvas, view: RunView) -> int:
     """Draw why a run failed and the key that helps, and return the lines used."""
     row = 0
-    advice = "R shows the prepared run" if view.has_prepared else "r runs it again"
+    prepared, run = key_name("lecture.prepared"), key_name("lecture.run")
+    advice = f"{prepared} shows the prepared run" if view.has_prepared else f"{run} runs it again"
     for line in canvas.wrap(f"{view.problem.rstrip('.')}: {advice}", canvas.width, 1):
         canvas.write(0, row, line, BAD)
         row += canvas.text_height(1)

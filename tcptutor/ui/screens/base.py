@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tcptutor.spec import Experiment
     from tcptutor.study.live import Live
     from tcptutor.ui.bench import Bench
+    from tcptutor.ui.configuration.configuration import Configuration
     from tcptutor.ui.widgets.home.facts import HomeFacts
 
 _T = TypeVar("_T")
@@ -65,6 +66,8 @@ class Tutor(Protocol):
     settings: Settings
     glyphs: Glyphs
     """Characters that the terminal can show."""
+    configuration: Configuration
+    """Settings and keys from the configuration files."""
     problems: tuple[str, ...]
     """Problems in lesson files, a line each; empty until all files are read."""
 

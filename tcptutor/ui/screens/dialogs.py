@@ -196,7 +196,19 @@ class HelpScreen(ModalScreen[None]):
 
     def __init__(self, below: TutorScreen) -> None:
         super().__init__()
-        rows = [(" ".join(key.keys), key.long) for key in bindings.working_keys(below).values()]
+        defaults = below.tutor.configuration.default_names
+        rows = [
+            (
+                " ".join(key.keys),
+                f"{key.long} (default: {defaults[key.id]})" if key.id in defaults else key.long,
+            )
+            for key in bindings.working_keys(below).values()
+        ]
+        if defaults:
+            rows.insert(
+                0,
+                ("", "config.toml changes some keys; the course's texts name the defaults"),
+            )
         rows = [*below.OTHER_KEYS, *(row for row in rows if row[1])]
         if below.query(PageTrack):
             rows += LEGEND

@@ -18,6 +18,7 @@ from textual.widgets import Static
 from textual.widgets.input import Selection
 
 from tcptutor.base.errors import JournalError, TutorError
+from tcptutor.base.key_names import key_name
 from tcptutor.history.listing import ListedRun
 from tcptutor.run import Run, load
 from tcptutor.study import background
@@ -41,7 +42,6 @@ _TYPING = (
     FooterKey((("Enter", "enter"),), "accept", is_next=True),
     FooterKey((("Esc", "escape"),), "leave field"),
 )
-_EMPTY = "No runs yet: press r on a page."
 _ON_ROW = ("open", "name", "delete", "tick", "export", "move")
 """Actions on the run at the cursor."""
 _TYPED = ("open", "name", "delete", "tick", "export", "filter", "compare", "overlay", "restore", "back")
@@ -202,7 +202,11 @@ class HistoryScreen(TutorScreen):
     def _count(self, matching: int) -> Content:
         total, words = len(self._history.all), self._history.words
         if not total:
-            return Content(_EMPTY if self._history.has_read else "Reading your runs …")
+            return Content(
+                f"No runs yet: press {key_name('lesson.run')} on a page."
+                if self._history.has_read
+                else "Reading your runs …"
+            )
         runs = f"{total} run{'' if total == 1 else 's'}"
         ticked = f", {len(self._history.ticked)} ticked" if self._history.ticked else ""
         if not words:
@@ -363,7 +367,9 @@ class HistoryScreen(TutorScreen):
             return
         finally:
             self._deleting.discard(run.id)
-        self._say(f"Deleted: {title(run)} of {when(run)}. u brings it back, for a day.")
+        self._say(
+            f"Deleted: {title(run)} of {when(run)}. {key_name('history.restore')} brings it back, for a day."
+        )
         self._show()
 
     def action_restore(self) -> None:

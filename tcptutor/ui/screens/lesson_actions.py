@@ -8,6 +8,7 @@ from textual import events
 from textual.binding import BindingType
 
 from tcptutor.base import places
+from tcptutor.base.key_names import key_name
 from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.activity import Activity, Question
 from tcptutor.course.outline import Module
@@ -161,7 +162,7 @@ class LessonActions(ChartScreen, SavingScreen):
 
     def footer_keys(self) -> tuple[FooterKey, ...]:
         if self._typing:
-            return typing_footer(self._page.active_box())
+            return typing_footer(self, self._page.active_box())
         body, box = self._body, self._page.active_box()
         if isinstance(box, ListBox) and not box.is_locked and not box.is_folded:
             return enter_key(box), *bindings.footer_entries(self, without(CHOICE_FOOTER, *self._in_edges))
@@ -403,7 +404,7 @@ class LessonActions(ChartScreen, SavingScreen):
         else:
             # Esc left a field already: one Esc too many does not leave the page.
             self.app.clear_notifications()
-            self.say_briefly("m: home", _POINTED_OUT_FOR)
+            self.say_briefly(f"{key_name('lesson.home')}: home", _POINTED_OUT_FOR)
 
     # Along the path
 

@@ -12,6 +12,7 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.widgets import Static
 
+from tcptutor.base.key_names import key_name
 from tcptutor.course.activities.shell import ShownCommand
 from tcptutor.figures.kinds.network import NetworkFigure
 from tcptutor.spec import Experiment
@@ -255,7 +256,8 @@ class LessonBody(Container):
         if self.terminal_open and text_only:
             return self.terminal.line
         if self.other_terminal_open and self.side is not None:
-            return Content("The terminal of another page is open: T closes it, then r runs.")
+            close, run = key_name("lesson.end-terminal"), key_name("lesson.run")
+            return Content(f"The terminal of another page is open: {close} closes it, then {run} runs.")
         if self.side is not None and text_only and not self.layout_state.wide:
             return self.side.line
         return _tally_line(self._study.tally)

@@ -12,8 +12,6 @@ from tcptutor.ui.bindings import Entries, FooterKey, priority
 from tcptutor.ui.screens.chart_screen import ARROWS, POINTS, with_cursor
 from tcptutor.ui.widgets.chart.edge import EdgeKeys
 from tcptutor.ui.widgets.page.box import ActivityBox
-from tcptutor.ui.widgets.page.onward import DEEPER_KEY, ONWARD_KEY
-from tcptutor.ui.widgets.page.page import OTHERS_KEY
 
 TYPED = (
     "go",
@@ -47,11 +45,9 @@ TYPED = (
 
 BINDINGS: list[BindingType] = [
     priority(
-        ONWARD_KEY, "onward", "next", "lesson.onward", "the next page of your path, without pages you know"
+        "enter", "onward", "next", "lesson.onward", "the next page of your path, without pages you know"
     ),
-    priority(
-        DEEPER_KEY, "deeper", "deeper", "lesson.deeper", "the deeper page that follows here, off your path"
-    ),
+    priority("D", "deeper", "deeper", "lesson.deeper", "the deeper page that follows here, off your path"),
     # With a cursor in the chart, arrows move it; brackets still turn pages.
     *ARROWS,
     priority(
@@ -132,7 +128,7 @@ BINDINGS: list[BindingType] = [
         "lesson.report",
         "report what is wrong on this page, for your teacher",
     ),
-    priority(OTHERS_KEY, "others", "others", "lesson.others", "open or close what others measured"),
+    priority("O", "others", "others", "lesson.others", "open or close what others measured"),
     priority("escape", "back", "back", "lesson.back", "leave the field or the chart"),
     priority("g", "follow", "go to", "lesson.follow", "go to a page that this page names"),
     priority("backspace", "return_from_link", "return", "lesson.return", "the page with the followed link"),
@@ -224,6 +220,13 @@ CHOICE_FOOTER: Entries = (
 """Footer after Enter while a list of choices has the focus; its box says how to choose."""
 
 
+_TYPING_FOOTER: Entries = (
+    ("lesson.field", "next field"),
+    ("lesson.back review.stop", "leave"),
+    ("lesson.sureness review.sureness", "how sure"),
+)
+
+
 def edge_keys(screen: Screen[Any], *, chart_only: bool) -> EdgeKeys:
     """Return the enabled keys for the edges of a panel; `chart_only` if key c shows the text."""
     chart, views = (
@@ -241,14 +244,9 @@ def enter_key(box: ActivityBox[Any] | None) -> FooterKey:
     return FooterKey((("Enter", "enter"),), label, is_next=True)
 
 
-def typing_footer(box: ActivityBox[Any] | None) -> tuple[FooterKey, ...]:
+def typing_footer(screen: Screen[Any], box: ActivityBox[Any] | None) -> tuple[FooterKey, ...]:
     """Return the footer while a text field of `box` gets the keys."""
-    keys = (
-        enter_key(box),
-        FooterKey((("Tab", "tab"),), "next field"),
-        FooterKey((("Esc", "escape"),), "leave"),
-    )
-    return (*keys, FooterKey((("F2", "f2"),), "how sure")) if box and box.can_state_sureness else keys
+    return enter_key(box), *bindings.footer_entries(screen, _TYPING_FOOTER)
 
 
 def page_footer(

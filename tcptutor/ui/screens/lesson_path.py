@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tcptutor.base.key_names import key_name
 from tcptutor.course.paths import PRETEST
 from tcptutor.study import pages
 from tcptutor.study.pages import ModulePage
@@ -26,7 +27,10 @@ class LessonPath(LessonActions):
             self.notify("That is the last page of your path.")
         elif self._is_unfinished and not self._is_leaving_unfinished:
             self._is_leaving_unfinished = True
-            self.notify("This page is not finished: Tab goes to the next question, Enter again leaves it.")
+            field, onward = key_name("lesson.field"), key_name("lesson.onward")
+            self.notify(
+                f"This page is not finished: {field} goes to the next question, {onward} again leaves it."
+            )
         elif target.module.id != self.module.id and self._is_module_finished:
             self._end_module(f"{target.module.number} {target.module.title}", target)
         else:

@@ -12,6 +12,7 @@ from textual.message import Message
 
 from tcptutor.base import units
 from tcptutor.base.errors import JournalError, UnitError
+from tcptutor.base.key_names import key_name
 from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import RunActivity
@@ -105,7 +106,8 @@ class RunSide(Side):
             if guess is not None and (ruler := preview.one_line(experiment, guess)) is not None:
                 before, mark, after = ruler
                 return Content.assemble(("you  ", "$text-muted"), before, (mark, "$you bold"), after)
-            first = "Predict, then r: " if self.study.due_before_run else "r runs "
+            key = key_name("lesson.run")
+            first = f"Predict, then {key}: " if self.study.due_before_run else f"{key} runs "
             first += f"{experiment.total_streams} × " if experiment.total_streams > 1 else ""
             return Content(first + experiment_line(experiment))
         run = live.run
@@ -120,7 +122,9 @@ class RunSide(Side):
         else:
             status = f"measured {units.rate(live.report.throughput_bps)}"
         spread = f"   {live.spread}" if live.spread else ""
-        return Content.assemble(("c: chart   ", "$text-muted"), (status, "bold"), spread)
+        return Content.assemble(
+            (f"{key_name('lesson.chart')}: chart   ", "$text-muted"), (status, "bold"), spread
+        )
 
     @property
     def can_repeat(self) -> bool:
@@ -345,9 +349,11 @@ class RunSide(Side):
         if self.is_loading:
             return LOADING
         seconds = f"{self.wanted.seconds:g} s of TCP on a real kernel"
+        key = key_name("lesson.run")
         if self.study.due_before_run:
-            return f"Predict first, then r {'plays a recorded run' if self.bench.replays else 'runs it'}: {seconds}."
-        return f"Press r to {'play a recorded run' if self.bench.replays else 'run it'}: {seconds}."
+            does = "plays a recorded run" if self.bench.replays else "runs it"
+            return f"Predict first, then {key} {does}: {seconds}."
+        return f"Press {key} to {'play a recorded run' if self.bench.replays else 'run it'}: {seconds}."
 
     def _is_ours(self, live: Live) -> bool:
         return live.is_of(self.study.module.id, self.study.step.id)

@@ -8,6 +8,7 @@ from textual.content import Content
 from textual.message import Message
 
 from tcptutor.base.errors import JournalError, UnitError
+from tcptutor.base.key_names import key_name
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import SweepActivity
 from tcptutor.run import Environment
@@ -65,17 +66,18 @@ class SweepSide(Side):
         if live is None and self.is_loading:
             return Content(LOADING)
         if live is None:
-            first = "Predict, then r: " if self.study.due_before_run else "r: "
+            key = key_name("lesson.run")
+            first = f"Predict, then {key}: " if self.study.due_before_run else f"{key}: "
             return Content(f"{first}{self._description}")
         if live.in_progress:
             status = f"▶ {progress(live)}"
         elif live.problem:
             status = f"✗ {live.problem}"
         elif live.done < live.total:
-            status = f"✂ {progress(live)}, r continues"
+            status = f"✂ {progress(live)}, {key_name('lesson.run')} continues"
         else:
             status = f"✓ {self._description}"
-        return Content.assemble(("c: chart   ", "$text-muted"), (status, "bold"))
+        return Content.assemble((f"{key_name('lesson.chart')}: chart   ", "$text-muted"), (status, "bold"))
 
     @property
     def _description(self) -> str:
@@ -180,7 +182,9 @@ class SweepSide(Side):
     async def _open_run(self, live: LiveSweep, id: str, value: str) -> None:
         run = live.runs.get(id) or await background.first_readable([live.files.get(id, "")])
         if run is None:
-            self.widget.show_message("The file of this run is missing: press r to measure it again.")
+            self.widget.show_message(
+                f"The file of this run is missing: press {key_name('lesson.run')} to measure it again."
+            )
         elif self.widget.is_attached:
             name = f"{self.activity.axis.replace('_', ' ')} {value}"
             self.widget.app.push_screen(CellScreen(run, name))
@@ -199,10 +203,11 @@ class SweepSide(Side):
             self.widget.show_idle(LOADING)
             return
         number = f"{len(self.activity.cells())} {'recorded ' if self.bench.replays else ''}runs"
+        key = key_name("lesson.run")
         if self.study.due_before_run:
-            start = f"Predict first, then r {'plays' if self.bench.replays else 'makes'} {number}"
+            start = f"Predict first, then {key} {'plays' if self.bench.replays else 'makes'} {number}"
         else:
-            start = f"Press r to {'play' if self.bench.replays else 'make'} {number}"
+            start = f"Press {key} to {'play' if self.bench.replays else 'make'} {number}"
         axis = self.activity.axis.replace("_", " ")
         # A value may be a list with commas of its own, such as a delay for each pair.
         between = "; " if any("," in value for value in self.activity.values) else ", "

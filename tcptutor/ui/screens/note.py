@@ -13,6 +13,7 @@ from textual.timer import Timer
 from textual.widgets import Static, TextArea
 
 from tcptutor.base.errors import TutorError
+from tcptutor.base.key_names import key_name
 from tcptutor.journal import Journal
 from tcptutor.ui.bindings import FooterKey
 from tcptutor.ui.widgets.bars import KeyBar
@@ -34,7 +35,8 @@ class NoteScreen(ModalScreen[None]):
         self._saved = journal.page(module, step).note
         self._field = TextArea(self._saved, id="note-text", compact=True)
         self._state = Static(
-            "Markdown if you like. It goes into your notebook (E writes it).", id="note-state"
+            f"Markdown if you like. It goes into your notebook ({key_name('app.notebook')} writes it).",
+            id="note-state",
         )
         self._pause: Timer | None = None
 

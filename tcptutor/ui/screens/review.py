@@ -16,6 +16,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tcptutor.base.errors import JournalError, UsageError
+from tcptutor.base.key_names import key_name
 from tcptutor.course.activity import Activity
 from tcptutor.course.page_record import Given
 from tcptutor.course.setting_line import experiment_line
@@ -158,7 +159,9 @@ class ReviewScreen(SavingScreen):
             self._record(question)
         box.show(marked, just_now=True)
         if not _setting(question.card):
-            source = Content.assemble(_source(question.card), ("   g opens it", "$text-muted"))
+            source = Content.assemble(
+                _source(question.card), (f"   {key_name('review.page')} opens it", "$text-muted")
+            )
             self._view.mount(Static(source, classes="source", markup=False))
         if isinstance(self.focused, Entry):  # it is hidden now
             self.set_focus(self._view, scroll_visible=False)
@@ -262,7 +265,7 @@ class ReviewScreen(SavingScreen):
 
     def footer_keys(self) -> tuple[FooterKey, ...]:
         if isinstance(self.focused, Entry):
-            return typing_footer(self._box)
+            return typing_footer(self, self._box)
         if self._is_open:
             return enter_key(self._box), *bindings.footer_entries(self, self.FOOTER)
         following = "next" if self._at + 1 < len(self._cards) else "end"

@@ -18,6 +18,7 @@ from textual.widgets.option_list import Option
 
 from tcptutor.base import places
 from tcptutor.base.errors import JournalError, TutorError
+from tcptutor.base.key_names import key_name
 from tcptutor.course.experiments import short_name
 from tcptutor.history.listing import ListedRun
 from tcptutor.journal.saved import Benches, SavedBench
@@ -31,7 +32,6 @@ from tcptutor.ui.widgets.chart.comparison import comparison_run
 from tcptutor.ui.widgets.history.run_table import results, settings_of, title, when
 from tcptutor.ui.workbench import MAX_COMPARISONS, Workbench
 
-_NO_RUNS = "No saved runs yet: press r to make one."
 _SAVED, _EXPERIMENT = "saved:", "experiment:"
 
 
@@ -56,7 +56,7 @@ class ComparisonList:
         tutor = self._screen.tutor
         folder = tutor.journal.run_folder
         if folder is None:
-            listing.say(_NO_RUNS)
+            listing.say(f"No saved runs yet: press {key_name('workbench.run')} to make one.")
             return
         history = HistoryState(folder, tutor.course.root or places.lessons(), tutor.course)
         for notice in await asyncio.to_thread(history.read, {}):
@@ -71,7 +71,7 @@ class ComparisonList:
             if not found.problem:  # else it is damaged: the list of runs reports it
                 listing.put([self._choice(found)])
         if not runs:
-            listing.say(_NO_RUNS)
+            listing.say(f"No saved runs yet: press {key_name('workbench.run')} to make one.")
         await asyncio.to_thread(history.save)
 
     def _choice(self, run: ListedRun) -> Choice:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
+from tcptutor.base.key_names import key_name
 from tcptutor.course import duration
 from tcptutor.ui.page_map import FILTERS, MapPage, MapState, minutes_left
 
@@ -123,5 +124,5 @@ def about(page: MapPage) -> Content:
         "skipped": "You skip this page: Enter on other pages passes over it.",
     }[page.state]
     if page.can_restore:
-        meaning = "Reset: D brings your earlier work back."
+        meaning = f"Reset: {key_name('map.reset')} brings your earlier work back."
     return Content.assemble(subject[:1].upper() + subject[1:], "\n", (meaning, "$text-muted"))

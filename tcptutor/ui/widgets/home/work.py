@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from tcptutor.base import ratios
+from tcptutor.base.key_names import key_name
 from tcptutor.course import duration
 from tcptutor.course.outline import Module
 from tcptutor.course.paths import PRETEST
@@ -30,9 +31,10 @@ def due_lines(reviews: Reviews | None, width: int) -> Iterator[Content]:
     if reviews is None or not reviews.due:
         return
     due, asked = len(reviews.due), len(reviews.session)
-    text = f"{due} question{' is' if due == 1 else 's are'} due, about {reviews.session_minutes} min: v asks "
+    key = key_name("home.review")
+    text = f"{due} question{' is' if due == 1 else 's are'} due, about {reviews.session_minutes} min: {key} asks "
     if asked < due:
-        text = f"{due} questions are due; v asks {asked} in {reviews.session_minutes} min"
+        text = f"{due} questions are due; {key} asks {asked} in {reviews.session_minutes} min"
     else:
         text += "it" if due == 1 else "them"
     yield labeled("Review", text, width)

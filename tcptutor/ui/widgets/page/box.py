@@ -13,6 +13,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
+from tcptutor.base.key_names import key_name
 from tcptutor.course.activity import Activity
 from tcptutor.course.page_record import Given, Sureness
 from tcptutor.journal.saved import Draft
@@ -289,7 +290,12 @@ class ActivityBox(Vertical, Generic[A]):
     def _source(self, response: MarkedResponse) -> Content:
         """Return where the question is from; after a wrong answer, with the way there."""
         source = Content.assemble(("From: ", "$text-muted"), inline(self.recalled_page))
-        return source if response.mark.correct else source + "  (g goes there, Backspace comes back)"
+        return (
+            source
+            if response.mark.correct
+            else source
+            + f"  ({key_name('lesson.follow')} goes there, {key_name('lesson.return')} comes back)"
+        )
 
     def feedback(self, response: MarkedResponse) -> Content:
         """Return the feedback on a response."""
@@ -332,13 +338,22 @@ class ActivityBox(Vertical, Generic[A]):
             self._offer()
 
     def _offer(self) -> None:
-        # In a text field, h is a letter.
-        key = "Esc, then h" if self.has_focus_within and self.screen.focused is not self else "h"
+        key = key_name("lesson.hint")
+        if self.has_focus_within and self.screen.focused is not self:
+            key = f"Esc, then {key}"  # in a text field, h is a letter
         hint = f"{key}: hint {self._hint} of {len(self.activity.hints)}" if self._hint else ""
         how = "Enter locks it in" if self.activity.locked else self.how
         answer = how if self.is_active else ""
-        sureness = f"F2: {self.sureness or 'how sure?'}" if self.is_active and self.can_state_sureness else ""
-        again = "a: again, with new numbers" if self.is_locked and self._can_redraw else ""
+        sureness = (
+            f"{key_name('lesson.sureness')}: {self.sureness or 'how sure?'}"
+            if self.is_active and self.can_state_sureness
+            else ""
+        )
+        again = (
+            f"{key_name('lesson.again')}: again, with new numbers"
+            if self.is_locked and self._can_redraw
+            else ""
+        )
         # Closing the app blurs the box after its children may be gone.
         for offers in self.query(Offers):
             offers.show(

@@ -14,6 +14,7 @@ from textual.widgets import Static
 
 from tcptutor.base import units
 from tcptutor.base.errors import UsageError
+from tcptutor.base.key_names import key_name
 from tcptutor.course.activities.challenge import ChallengeActivity, count_of
 from tcptutor.course.goals.target import TargetState
 from tcptutor.course.knob import Knob
@@ -34,7 +35,6 @@ class ChallengeBox(ListBox[ChallengeActivity]):
     TITLE: ClassVar[str] = "Challenge"
     SIGN, HUE, KIND = "★", "$accent", "challenge"
     FOLDS: ClassVar[bool] = False
-    HOW: ClassVar[str] = "Space changes it, Backspace resets it, r runs"
     TYPED: ClassVar[str] = "set"
     asks_sureness: ClassVar[bool] = False
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -61,6 +61,10 @@ class ChallengeBox(ListBox[ChallengeActivity]):
         if action == "put_back" and isinstance(self.screen.focused, Entry):
             return False
         return super().check_action(action, parameters)
+
+    @property
+    def how(self) -> str:
+        return f"Space changes it, Backspace resets it, {key_name('lesson.run')} runs"
 
     def ask(self) -> Content:
         return paragraphs(self.activity.prompt)
@@ -254,7 +258,9 @@ class ChallengeBox(ListBox[ChallengeActivity]):
         elif self.needs_start and self.activity.changed_knobs(self.values):
             parts.append("Run it unchanged first: the goals compare with that run.")
         elif self._run_values is None:
-            parts.append("r runs it.")
+            parts.append(f"{key_name('lesson.run')} runs it.")
         elif self._run_values != self.values:
-            parts.append("The signs are of the previous run: r runs it with these values.")
+            parts.append(
+                f"The signs are of the previous run: {key_name('lesson.run')} runs it with these values."
+            )
         return " ".join(parts)

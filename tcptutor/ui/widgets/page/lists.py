@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
+from tcptutor.base.key_names import key_name
 from tcptutor.course.activities.choice import ChoiceQuestion, Order
 from tcptutor.course.page_record import Given
 from tcptutor.journal.saved import Draft
@@ -221,7 +222,7 @@ class ObserveBox(ChoiceBox):
 
     @property
     def how(self) -> str:
-        return f"{self.HOW}, x skips" if self.can_skip else self.HOW
+        return f"{self.HOW}, {key_name('lesson.skip')} skips" if self.can_skip else self.HOW
 
     def show(self, response: MarkedResponse, just_now: bool) -> None:
         self.can_skip = False

@@ -8,10 +8,9 @@ from textual.message import Message
 from textual.style import Style
 from textual.widget import Widget
 
+from tcptutor.base.key_names import key_name
 from tcptutor.course.outline import Module
 from tcptutor.study.pages import Branch, ModulePage, offer
-
-ONWARD_KEY, DEEPER_KEY = "enter", "D"
 
 
 class OnwardLines(Widget):
@@ -34,7 +33,7 @@ class OnwardLines(Widget):
         """Show the pages that follow, a line each, with their keys."""
         self._targets.clear()
         self._lines = [
-            ("" if at else DEEPER_KEY, self._link(offer(step), ModulePage(self._module, step)))
+            ("" if at else key_name("lesson.deeper"), self._link(offer(step), ModulePage(self._module, step)))
             for at, step in enumerate(branch.deeper)
         ]
         self._lines.append(self._next_line(branch))
@@ -62,7 +61,7 @@ class OnwardLines(Widget):
         other = f"{place.module.number} {place.module.title}: " if place.module.id != self._module.id else ""
         known = ", ".join(f"“{page.title}”" for page in branch.passed_over)
         link = self._link(f"{other}{place.step.title}", place)
-        return "Enter", Content.assemble(back, link, f"; you know {known}" if known else "")
+        return key_name("lesson.onward"), Content.assemble(back, link, f"; you know {known}" if known else "")
 
     def _link(self, words: str, place: ModulePage) -> Content:
         self._targets.append(place)

@@ -17,6 +17,7 @@ from textual.widgets import Input, Static
 
 from tcptutor.base import units
 from tcptutor.base.columns import table
+from tcptutor.base.key_names import key_name
 from tcptutor.course.activity import Activity, Stage
 from tcptutor.course.outline import Module
 from tcptutor.course.page_record import TeacherComment
@@ -36,7 +37,6 @@ from tcptutor.ui.widgets.prose.markdown import Prose
 from tcptutor.ui.widgets.prose.moving import MovingView
 from tcptutor.ui.widgets.prose.player import FigurePlayer
 
-OTHERS_KEY = "O"
 """Key that opens published measurements."""
 
 
@@ -64,7 +64,7 @@ class Page(VerticalScroll, inherit_bindings=False):
         """In order of the page."""
         self._after, self._runs = TextAfterRun(step), RunsTable()
         self._others = (
-            FoldedText(OTHERS, OTHERS_KEY, *illustrated(step.published, step.figures))
+            FoldedText(OTHERS, key_name("lesson.others"), *illustrated(step.published, step.figures))
             if step.published
             else None
         )

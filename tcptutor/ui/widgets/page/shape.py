@@ -12,6 +12,7 @@ from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import Static
 
+from tcptutor.base.key_names import key_name
 from tcptutor.course.activities.predict import MAX_COLUMNS, MIN_COLUMNS, Shape, ShapePrediction
 from tcptutor.course.page_record import Given
 from tcptutor.figures.lines import DATA, FRAME, MUTED, TEXT
@@ -77,7 +78,7 @@ class ShapeBox(PredictionBox[ShapePrediction], ListBox[ShapePrediction]):
         """Demand a prediction before the run."""
         super().demand_response()
         if not self.is_locked:
-            self.show_feedback(Content("Predict first. (x runs without.)"))
+            self.show_feedback(Content(f"Predict first. ({key_name('lesson.skip')} runs without.)"))
 
     def pick(self, number: int) -> None:
         if not self.is_locked and 1 <= number <= len(self.activity.shapes):

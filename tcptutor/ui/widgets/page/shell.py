@@ -11,6 +11,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
+from tcptutor.base.key_names import key_name
 from tcptutor.course.activities.shell import ShellActivity, ShownCommand
 from tcptutor.course.goals.goal import GoalBoard, GoalState
 from tcptutor.course.goals.near_misses.error_messages import is_taken
@@ -21,7 +22,6 @@ from tcptutor.ui.widgets.page.lists import EntryLine
 from tcptutor.ui.widgets.page.text import inline
 from tcptutor.wire.kernel_state import SessionState
 
-_HOW = "F9 types the command at › into the shell of its host, y copies it."
 _ALL_TYPED = "That was the last command; ↑ chooses one again."
 REACHED, OPEN, LATER = "✓", "○", "·"
 
@@ -75,7 +75,6 @@ class ShellBox(ActivityBox[ShellActivity], can_focus=True):
     TITLE: ClassVar[str] = "By hand"
     SIGN, HUE, KIND = "$", "$flow-4", "hand"
     FOLDS: ClassVar[bool] = False
-    HOW: ClassVar[str] = "t opens the terminal"
     asks_sureness: ClassVar[bool] = False
 
     def __init__(self, activity: ShellActivity) -> None:
@@ -90,6 +89,10 @@ class ShellBox(ActivityBox[ShellActivity], can_focus=True):
                 for place, goal in enumerate(activity.goals)
             )
         )
+
+    @property
+    def how(self) -> str:
+        return f"{key_name('lesson.terminal')} opens the terminal"
 
     def ask(self) -> Content:
         how = " in this order" if self.activity.in_order else ""
@@ -139,7 +142,7 @@ class ShellBox(ActivityBox[ShellActivity], can_focus=True):
     def _select(self, place: int) -> None:
         self._next = place
         for line in self.query(".how").results(Static):
-            line.update(_HOW if self.command else _ALL_TYPED)
+            line.update(_how() if self.command else _ALL_TYPED)
         for at, line in enumerate(self.query(CommandLine)):
             line.show(at == place)
 
@@ -160,7 +163,8 @@ class ShellBox(ActivityBox[ShellActivity], can_focus=True):
         reached, total = len(board.reached), len(board.goals)
         if reached and not board.done:
             self._gone = (
-                f"The network was closed with {reached} of {total} goals reached; t starts a new one."
+                f"The network was closed with {reached} of {total} goals reached; "
+                f"{key_name('lesson.terminal')} starts a new one."
             )
             self._draw()
 
@@ -187,3 +191,8 @@ class ShellBox(ActivityBox[ShellActivity], can_focus=True):
         feedback = [Content(self._gone)] if self._gone else near_misses(self._board)
         near_text.display = bool(feedback)
         near_text.update(Content("\n").join(feedback))
+
+
+def _how() -> str:
+    type_command, copy = key_name("lesson.type-command"), key_name("lesson.copy-command")
+    return f"{type_command} types the command at › into the shell of its host, {copy} copies it."

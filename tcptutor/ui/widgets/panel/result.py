@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tcptutor.base.key_names import key_name
 from tcptutor.figures.lines import BAD, GOOD, MUTED, STRONG, TEXT, WARN, Line, Piece, paragraph
 from tcptutor.spec import Experiment
 from tcptutor.study import words
@@ -23,15 +24,16 @@ def status_pieces(live: Live) -> list[Piece]:
     run, total = live.run, live.run.experiment.seconds
     recorded = words.recorded(run.environment)
     repeat_keys = f" {_repeat_keys(live.run.experiment, bool(recorded))}" if live.is_repeatable else ""
+    stop = "" if live.from_shell else f"   {key_name('lesson.stop')} stops"
     if live.state == "starting" or (live.in_progress and not live.has_samples):
-        return [("… ", STRONG), (live.phase, TEXT), ("" if live.from_shell else "   s stops", MUTED)]
+        return [("… ", STRONG), (live.phase, TEXT), (stop, MUTED)]
     if live.in_progress:
         mark = "▶ recorded run: " if recorded else "▶ "
         warmup = "  (warm-up, not in the mean)" if run.experiment_s < run.experiment.flows.warmup else ""
         progress = f"{run.experiment_s:.0f} of {total:g} s{warmup}"
         if live.from_shell:
             progress = f"{run.experiment_s:.0f} s, started by hand"
-        return [(mark, STRONG), (progress, TEXT), ("" if live.from_shell else "   s stops", MUTED)]
+        return [(mark, STRONG), (progress, TEXT), (stop, MUTED)]
     if live.problem:
         saved_part = f" ({run.experiment_s:.1f} s are saved)" if run.samples else ""
         return [("✗ ", BAD), (f"{live.problem}{saved_part}", TEXT)]
@@ -52,10 +54,13 @@ def status_pieces(live: Live) -> list[Piece]:
 
 def _repeat_keys(experiment: Experiment, recorded: bool) -> str:
     """Return the keys that start another run, and whether chance makes it differ."""
+    run = key_name("lesson.run")
     if recorded:
-        return "r replays it."
+        return f"{run} replays it."
     drawn = words.drawn_by_chance(experiment)
-    return f"r draws new {drawn}, R repeats" if drawn else "r runs it again."
+    return (
+        f"{run} draws new {drawn}, {key_name('lesson.repeat')} repeats" if drawn else f"{run} runs it again."
+    )
 
 
 def explanation(live: Live, width: int) -> list[Line]:

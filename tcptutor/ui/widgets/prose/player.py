@@ -9,6 +9,7 @@ from dataclasses import replace
 from textual.timer import Timer
 from textual.widget import Widget
 
+from tcptutor.base.key_names import key_name
 from tcptutor.ui.motion import MotionChoice
 from tcptutor.ui.widgets.prose.moving import MovingView
 from tcptutor.ui.widgets.prose.pace import FRAME_S, LONGEST_FRAME_S, FramePace
@@ -135,11 +136,12 @@ class FigurePlayer:
 
     def _update_hints(self) -> None:
         current = self.current
+        key = key_name("figure.play")
         for view in self._views:
             if reason := self._off_because:
-                view.hint(f"f steps ({reason})" if view is current else f"a click steps ({reason})")
+                view.hint(f"{key} steps ({reason})" if view is current else f"a click steps ({reason})")
             else:
-                view.hint("f plays" if view is current else "a click plays")
+                view.hint(f"{key} plays" if view is current else "a click plays")
         seen = current, current is not None and current.playback.playing
         if seen != self._seen:
             self._seen = seen

@@ -12,6 +12,7 @@ from textual.actions import SkipAction
 from textual.binding import Binding, BindingType
 
 from tcptutor.base import columns, units
+from tcptutor.base.key_names import key_name
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run import SweepActivity
 from tcptutor.course.measures import MEASURES
@@ -206,34 +207,40 @@ def progress(live: LiveSweep) -> str:
 
 
 def _status(live: LiveSweep, width: int) -> Iterator[Line]:
+    run, stop, turn = key_name("lesson.run"), key_name("lesson.stop"), key_name("lesson.turn")
     saved = f"{progress(live)} are saved"
     if live.in_progress:
         at = ", ".join(live.activity.values[value] for value in sorted(live.working))
         now = f", at {live.activity.axis.replace('_', ' ')} {at}" if at else ""
         recorded = "recorded runs: " if live.replayed else ""
-        yield Line.of((f"▶ {recorded}", STRONG), (f"{progress(live)}{now}", TEXT), ("   s stops", MUTED)).fit(
-            width
-        )
+        yield Line.of(
+            (f"▶ {recorded}", STRONG),
+            (f"{progress(live)}{now}", TEXT),
+            (f"   {stop} stops", MUTED),
+        ).fit(width)
     elif live.problem:
-        yield from paragraph("✗ ", BAD, f"{live.problem} ({saved}; r continues)", width)
+        yield from paragraph("✗ ", BAD, f"{live.problem} ({saved}; {run} continues)", width)
     elif live.done < live.total:
-        yield from paragraph("✂ stopped: ", WARN, f"{saved}; r continues.", width)
+        yield from paragraph("✂ stopped: ", WARN, f"{saved}; {run} continues.", width)
     elif live.replayed:
-        yield from paragraph("✓ ", GOOD, "replayed from a recording. r replays it, v shows the table.", width)
+        yield from paragraph(
+            "✓ ", GOOD, f"replayed from a recording. {run} replays it, {turn} shows the table.", width
+        )
     else:
         duration = f" in {live.wall_s:.0f} s" if live.wall_s else ""
-        following = f"{_repeat_key(live)}, v shows the table."
+        following = f"{_repeat_key(live)}, {turn} shows the table."
         yield from paragraph("✓ ", GOOD, f"{live.total} runs{duration}. {following}", width)
 
 
 def _repeat_key(live: LiveSweep) -> str:
     """Return the effect of r; on the virtual clock, runs without chance are identical."""
+    run = key_name("lesson.run")
     if live.suspect:
-        return f"{len(live.suspect)} of {len(live.activity.values)} suspect: r runs them again"
+        return f"{len(live.suspect)} of {len(live.activity.values)} suspect: {run} runs them again"
     if any(words.drawn_by_chance(each) for each in live.activity.experiments):
-        return "r measures each value again"
+        return f"{run} measures each value again"
     exact = live.environment is not None and live.environment.clock == "virtual"
-    return "r runs them again" + (" (no randomness)" if exact else "")
+    return f"{run} runs them again" + (" (no randomness)" if exact else "")
 
 
 def _knee_lines(live: LiveSweep, scene: CurveScene, predict: Predict | None, width: int) -> Iterator[Line]:
@@ -294,7 +301,7 @@ def table(live: LiveSweep, cursor: int | None, width: int, room: int) -> list[Li
     for number, line in enumerate(lines[1:]):
         is_selected = number == cursor
         drawn.append(Line.of((f"›{line[1:]}" if is_selected else line, "strong" if is_selected else TEXT)))
-    keys = "↑ ↓ choose a run, Enter opens it, v shows the curve"
+    keys = f"↑ ↓ choose a run, Enter opens it, {key_name('lesson.turn')} shows the curve"
     return [line.fit(min(width, line.width)) for line in [*drawn, Line(), Line.of((keys, MUTED))]][:room]
 
 

@@ -16,6 +16,7 @@ from textual.widgets import Static
 
 from tcptutor.base import units
 from tcptutor.base.errors import TutorError
+from tcptutor.base.key_names import key_name
 from tcptutor.course import experiments
 from tcptutor.course.activities.shell import ShownCommand
 from tcptutor.course.goals.goal import GoalBoard
@@ -81,7 +82,8 @@ class Terminal(Vertical):
         if self.is_open:
             return ""
         if self._bench.busy:
-            return "A run is in progress: s stops it, then t opens the terminal."
+            stop = key_name("lesson.stop")
+            return f"A run is in progress: {stop} stops it, then {key_name('lesson.terminal')} opens the terminal."
         if obstacle := self._bench.obstacle:
             return obstacle
         if self.network is None:
@@ -100,7 +102,7 @@ class Terminal(Vertical):
             status = f"▶ {units.rate(live.rates[-1][1])}"
         elif live is not None and live.report is not None:
             status = f"measured {units.rate(live.report.throughput_bps)}"
-        return Content.assemble(("F6: terminal   ", "$text-muted"), (status, "bold"))
+        return Content.assemble((f"{key_name('lesson.pane')}: terminal   ", "$text-muted"), (status, "bold"))
 
     # Hosts and commands
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from tcptutor.base import units
 from tcptutor.base.causes import CAUSE_NAMES
 from tcptutor.base.columns import wrapped
+from tcptutor.base.key_names import key_name
 from tcptutor.figures.lines import BAD, MUTED, STRONG, TEXT, Line, paragraph
 from tcptutor.run import Environment, Run
 from tcptutor.study import words
@@ -154,7 +155,7 @@ def _other_models(forecast: Forecast, width: int) -> Iterator[Line]:
 
 
 def _duration(forecast: Forecast) -> str:
-    seconds = f"{forecast.experiment.seconds:g} s of lab time"
+    seconds, key = f"{forecast.experiment.seconds:g} s of lab time", key_name("workbench.run")
     if forecast.seconds is None:
-        return f"r runs it: {seconds}."
-    return f"r runs it: {seconds}, which take about {words.duration(forecast.seconds)} here."
+        return f"{key} runs it: {seconds}."
+    return f"{key} runs it: {seconds}, which take about {words.duration(forecast.seconds)} here."
