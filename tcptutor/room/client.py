@@ -20,20 +20,15 @@ from typing import Self
 
 import msgspec
 
-from tcptutor.backends.events import add
 from tcptutor.base.errors import TutorError
 from tcptutor.room import launch, protocol, records
 from tcptutor.room.protocol import (
     FromTerminal,
     LectureEnded,
     Role,
-    RunBegins,
-    RunEvent,
     TerminalHello,
     ToTerminal,
 )
-from tcptutor.run import Run
-from tcptutor.wire.protocol import Event, event_decoder
 
 _RETRY_S = 0.1
 _PATIENCE_S = 30.0
@@ -128,22 +123,3 @@ class TerminalConnection:
             writer.close()
             with contextlib.suppress(OSError):
                 await writer.wait_closed()
-
-
-class FollowedRun:
-    """The run on the slide as its messages arrive; None before the first."""
-
-    def __init__(self) -> None:
-        self.run: Run | None = None
-        self.id = ""
-
-    def take(self, message: RunBegins | RunEvent) -> Event | None:
-        """Apply a message and return the event in it."""
-        if isinstance(message, RunBegins):
-            self.run, self.id = msgspec.json.decode(message.header, type=Run), message.id
-            return None
-        if self.run is None or message.id != self.id:
-            return None
-        event = event_decoder.decode(message.event)
-        add(self.run, event)
-        return event

@@ -10,13 +10,18 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import msgspec
+
+from tcptutor.backends.events import add
 from tcptutor.room import launch, records
-from tcptutor.room.client import FollowedRun, Interrupted, TerminalConnection
+from tcptutor.room.client import Interrupted, TerminalConnection
 from tcptutor.room.host import LectureProcess
 from tcptutor.room.protocol import FromTerminal, Role, RunBegins, RunEvent, Shows, Tells, ToTerminal, Welcome
 from tcptutor.room.records import OpenedLecture
 from tcptutor.room.slides import Lecture, RunShown, Sentence, Slide, VerdictShown
 from tcptutor.room.talk import Talk, TeacherView
+from tcptutor.run import Run
+from tcptutor.wire.protocol import Event, event_decoder
 from tests import patience
 
 RUN_PAGES = (
@@ -46,6 +51,25 @@ def opened(*slides: Slide, backend: str = "replay") -> OpenedLecture:
         backend=backend,
         listen="127.0.0.1:0",
     )
+
+
+class FollowedRun:
+    """The run on the slide as its messages arrive; None before the first."""
+
+    def __init__(self) -> None:
+        self.run: Run | None = None
+        self.id = ""
+
+    def take(self, message: RunBegins | RunEvent) -> Event | None:
+        """Apply a message and return the event in it."""
+        if isinstance(message, RunBegins):
+            self.run, self.id = msgspec.json.decode(message.header, type=Run), message.id
+            return None
+        if self.run is None or message.id != self.id:
+            return None
+        event = event_decoder.decode(message.event)
+        add(self.run, event)
+        return event
 
 
 class DrivenTerminal:
