@@ -155,7 +155,7 @@ class LectureControl:
         """The room experiment on screen."""
         if self._meter is None or self._shown != self._metered:
             return None
-        view = self._meter.view()
+        view = msgspec.structs.replace(self._meter.view(), earlier=self._polls.earlier_flows)
         is_over = run_of(self.state, self._metered).state in ("ended", "failed")
         return msgspec.structs.replace(view, state="stopped") if is_over and view.state == "running" else view
 

@@ -14,7 +14,7 @@ from tcptutor.room.flows import FLOWS, FlowMeter
 from tcptutor.room.protocol import ClosePoll, Discuss, OpenPoll
 from tcptutor.room.records import OpenedLecture
 from tcptutor.room.slides import Ask, FlowsShown, Slide
-from tcptutor.room.talk import AudienceView, MarkedValue, PollView, RunSource, TeacherView
+from tcptutor.room.talk import AlgorithmTotal, AudienceView, MarkedValue, PollView, RunSource, TeacherView
 from tcptutor.room.vote_report import VoteReport
 from tcptutor.room.votes import Votes
 from tcptutor.room.web.audience import AudienceServer
@@ -96,6 +96,11 @@ class LecturePolls:
     def picks(self) -> dict[str, int]:
         """The algorithm that each voter picked for the own flow."""
         return self._votes.picks if self._votes is not None else {}
+
+    @property
+    def earlier_flows(self) -> tuple[AlgorithmTotal, ...]:
+        """What the flows of the first vote got; empty before the second."""
+        return self._votes.earlier_flows if self._votes is not None else ()
 
     def check_picks(self, source: RunSource) -> None:
         """Raise UsageError while the room still picks its flows, unless a live run can take the picks so far."""

@@ -22,7 +22,6 @@ from tcptutor.room.vote_events import (
     AnswerGiven,
     DiscussionStarted,
     FlowsMeasured,
-    PollCancelled,
     PollClosed,
     PollMeasured,
     PollOpened,
@@ -157,16 +156,14 @@ class PollRecord:
     def __init__(self, events: Iterable[VoteEvent] = ()) -> None:
         self.current: Poll | None = None
         self.past: list[Poll] = []
-        """Earlier polls whose results were revealed or closed, without cancelled polls."""
+        """Earlier polls, in order."""
         self.names: dict[str, str] = {}
-        self.numbered = 0
-        """Number of the poll that was opened last."""
         for event in events:
             self.apply(event)
 
     @property
     def polls(self) -> list[Poll]:
-        """All polls but cancelled ones, in order."""
+        """All polls, in order."""
         return [*self.past, *([self.current] if self.current else [])]
 
     def apply(self, event: VoteEvent) -> None:
@@ -176,12 +173,9 @@ class PollRecord:
             case PollOpened(asked):
                 if poll:
                     self.past.append(poll)
-                self.numbered += 1
-                self.current = Poll(number=self.numbered, asked=asked)
+                self.current = Poll(number=len(self.past) + 1, asked=asked)
             case VoterNamed(voter, name):
                 self.names[voter] = name
-            case PollCancelled():
-                self.current = None
             case _ if poll is not None:
                 _change(poll, event)
             case _:

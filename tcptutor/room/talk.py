@@ -143,6 +143,8 @@ class FlowsView(msgspec.Struct, frozen=True, kw_only=True):
     """Duration of the run, s."""
     warmup: float
     """Part of `seconds` at the start that the results leave out."""
+    earlier: tuple[AlgorithmTotal, ...] = ()
+    """The flows of the first vote in their run, to compare with those of the second; empty without one."""
 
 
 class AudienceView(msgspec.Struct, frozen=True, kw_only=True):

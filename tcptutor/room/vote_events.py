@@ -71,10 +71,6 @@ class FlowsMeasured(msgspec.Struct, frozen=True, tag=True):
     """Mean payload of each voter's flow, bit/s."""
 
 
-class PollCancelled(msgspec.Struct, frozen=True, tag=True):
-    """The question is withdrawn: its answers do not count."""
-
-
 VoteEvent: TypeAlias = (
     PollOpened
     | PollReopened
@@ -85,7 +81,6 @@ VoteEvent: TypeAlias = (
     | PollRevealed
     | PollMeasured
     | FlowsMeasured
-    | PollCancelled
 )
 
 _MOST_BYTES = 256 << 20

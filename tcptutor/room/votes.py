@@ -18,12 +18,11 @@ from tcptutor.base.errors import TutorError, UsageError
 from tcptutor.room.asked import Answer, AskedQuestion
 from tcptutor.room.flows import FLOWS, FlowMeter, OwnFlow
 from tcptutor.room.polls import Poll, PollRecord
-from tcptutor.room.talk import MarkedValue, PollView, Suggestion, Tally
+from tcptutor.room.talk import AlgorithmTotal, MarkedValue, PollView, Suggestion, Tally
 from tcptutor.room.vote_events import (
     AnswerGiven,
     DiscussionStarted,
     FlowsMeasured,
-    PollCancelled,
     PollClosed,
     PollMeasured,
     PollOpened,
@@ -259,6 +258,13 @@ class Votes:
             return {}
         return {voter: int(answer.given) for voter, answer in poll.answers[-1].items()}
 
+    @property
+    def earlier_flows(self) -> tuple[AlgorithmTotal, ...]:
+        """What the flows of the first vote got, once the room has picked again; empty otherwise."""
+        poll = self._record.current
+        has_two = poll is not None and poll.asked.activity == FLOWS and len(poll.answers) > 1
+        return poll.flows[0].totals if poll is not None and has_two and 0 in poll.flows else ()
+
     def show_flows(self, meter: FlowMeter | None) -> None:
         """Show the voters their flows, when the run begins and again when it has ended.
 
@@ -272,11 +278,6 @@ class Votes:
                 self._store(FlowsMeasured(meter.view().totals, rates))
         self.version += 1
         self.on_change()
-
-    def cancel(self) -> None:
-        """Withdraw the question: its answers do not count. No-op without a question."""
-        if self._record.current is not None:
-            self._change(PollCancelled())
 
     @property
     def asked(self) -> AskedQuestion | None:

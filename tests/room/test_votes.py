@@ -198,18 +198,6 @@ def test_a_prediction_is_neither_right_nor_wrong(open_votes: OpenVotes) -> None:
     assert votes.report().gain is None
 
 
-def test_a_cancelled_question_does_not_count(open_votes: OpenVotes) -> None:
-    votes = open_votes()
-    token = votes.join()
-    votes.open(CHOICES)
-    votes.vote(token, "1-1", 0)
-    votes.cancel()
-    assert (votes.view, votes.voter_view(token).state, votes.report().questions) == (None, "waiting", ())
-    votes.open(CHOICES)
-    assert votes.vote(token, "1-1", 1).status == "closed", "a late answer to the cancelled question"
-    assert votes.vote(token, "2-1", 1).status == "counted"
-
-
 @pytest.mark.parametrize("token", ["", "x", "a.b.c", "0" * 16 + "..", "ä.ö.ü", "." * 1000])
 def test_a_token_that_the_lecture_did_not_sign_is_refused(open_votes: OpenVotes, token: str) -> None:
     votes = open_votes()
@@ -341,7 +329,6 @@ def test_a_damaged_file_never_stops_the_lecture(data: st.DataObject) -> None:
         votes.report().csv()
         assert len(votes.remarks) <= 1
         votes.close()
-        votes.cancel()
         votes.open(CHOICES)
         for token in tokens:
             assert votes.vote(token, votes.voter_view(token).poll, 1).status != "closed"
@@ -441,7 +428,7 @@ class VotesMachine(RuleBasedStateMachine):
         self.tokens.append(self.votes.join())
         self.expected[self.votes.voter_view(self.tokens[-1]).poll] = {}
 
-    @rule(command=st.sampled_from(["close", "discuss", "reveal", "cancel"]))
+    @rule(command=st.sampled_from(["close", "discuss", "reveal"]))
     def command(self, command: str) -> None:
         try:
             getattr(self.votes, command)()

@@ -11,7 +11,7 @@ from tcptutor.base.algorithm_names import algorithm_name
 from tcptutor.figures.axes import round_ticks
 from tcptutor.figures.lines import MUTED, STRONG, TEXT
 from tcptutor.room.percentages import whole_percentages
-from tcptutor.room.talk import FlowBar, FlowsView, RunSource
+from tcptutor.room.talk import AlgorithmTotal, FlowBar, FlowsView, RunSource
 from tcptutor.ui.present.block_raster import BOTH
 from tcptutor.ui.present.large_text import Size
 from tcptutor.ui.present.stage_canvas import StageCanvas
@@ -25,6 +25,8 @@ _GAP = 3
 """Columns between the key figures of two algorithms."""
 _MOST_SHARES = 5
 """Upper end of the axis in equal shares: the bars of the others stay visible below a few very fast flows."""
+_LARGE_FROM = 24
+"""Lines from which figures are larger."""
 _FEWEST_ROWS = 4
 """Rows below which no bars are drawn."""
 
@@ -42,31 +44,67 @@ def draw_flows(canvas: StageCanvas, view: FlowsView, source: RunSource) -> None:
 
 
 def _draw_totals(canvas: StageCanvas, view: FlowsView) -> int:
-    """Draw each algorithm's part of all payload, and return the row below."""
-    everything = math.fsum(total.bps for total in view.totals)
-    width = (canvas.width + _GAP) // max(1, len(view.totals)) - _GAP
-    figures = [str(total.flows) for total in view.totals]
+    """Draw each algorithm's part of all payload, next to the first vote's after a second; return the row below."""
+    totals, earlier = _with_abandoned(view), {each.algorithm: each for each in view.earlier}
+    everything = math.fsum(total.bps for total in totals)
+    width = (canvas.width + _GAP) // max(1, len(totals)) - _GAP
+    figures = [str(total.flows) for total in totals]
     if everything:
-        rates = [total.bps for total in view.totals]
+        rates = [total.bps for total in totals]
         figures = [_percent(*each) for each in zip(rates, whole_percentages(rates), strict=True)]
     size, line = _figure_size(canvas, width, figures), canvas.text_height(1)
-    names = [algorithm_name(total.algorithm) for total in view.totals]
-    flows = [f"{name}, {total.flows}" for name, total in zip(names, view.totals, strict=True)]
+    names = [algorithm_name(total.algorithm) for total in totals]
+    if earlier:
+        before = [earlier[each.algorithm].flows if each.algorithm in earlier else 0 for each in totals]
+        flows = [
+            f"{name}, {old} → {each.flows}" for name, old, each in zip(names, before, totals, strict=True)
+        ]
+    else:
+        flows = [f"{name}, {total.flows}" for name, total in zip(names, totals, strict=True)]
     above = (
         [f"{each} of {len(view.flows)} flows" for each in flows],
         [f"{each} flows" for each in flows],
         names,
     )
-    means = [units.rate(total.bps / total.flows, 2) for total in view.totals]
-    under = ([f"of all data, {mean} a flow" for mean in means], ["of all data"] * len(means))
+    last = ["flows"] * len(totals)
+    if earlier:
+        changes = [_change(earlier.get(each.algorithm), each, view) for each in totals]
+        last = [*_fitting(canvas, width, ([f"a flow: {each}" for each in changes], changes))]
+    elif everything:
+        means = [_mean(total) for total in totals]
+        under = ([f"of all data, {mean} a flow" for mean in means], ["of all data"] * len(means))
+        last = [*_fitting(canvas, width, under)]
+    is_large = canvas.height >= _LARGE_FROM and all(canvas.text_width(each, 2) <= width for each in last)
+    below: Size = 2 if is_large and earlier else 1
     first = _fitting(canvas, width, above)
-    last = _fitting(canvas, width, under) if everything else ["flows"] * len(means)
-    for number, total in enumerate(view.totals):
+    for number, total in enumerate(totals):
         left, style = number * (width + _GAP), _style(total.algorithm, view)
         canvas.write(left, 0, first[number], style)
         canvas.write(left, line, figures[number], style, size)
-        canvas.write(left, line + size, last[number], MUTED)
-    return 2 * line + size
+        canvas.write(left, line + size + (below > 1), last[number], STRONG if earlier else MUTED, below)
+    return line + size + canvas.text_height(below) + (below > 1)
+
+
+def _with_abandoned(view: FlowsView) -> list[AlgorithmTotal]:
+    """Return the totals, with algorithms that only the first vote picked."""
+    now = {each.algorithm: each for each in view.totals}
+    for each in view.earlier:
+        now.setdefault(each.algorithm, AlgorithmTotal(algorithm=each.algorithm, flows=0, voters=0))
+    return sorted(now.values(), key=lambda each: view.offered.index(each.algorithm))
+
+
+def _mean(total: AlgorithmTotal) -> str:
+    return units.rate(total.bps / total.flows, 2)
+
+
+def _change(before: AlgorithmTotal | None, now: AlgorithmTotal, view: FlowsView) -> str:
+    """Return the mean rate of a flow in the first run and now; only the first before the second run."""
+    old = _mean(before) if before is not None else "–"
+    if view.state == "ready" and now.flows:
+        return f"{old} → ?"
+    new = _mean(now) if now.flows else "–"
+    (figure, _, unit), same = old.partition(" "), new.partition(" ")[2]
+    return f"{figure if unit == same else old} → {new}"
 
 
 def _fitting(canvas: StageCanvas, width: int, forms: Iterable[Sequence[str]]) -> Sequence[str]:
@@ -83,7 +121,7 @@ def _percent(bps: float, percentage: int) -> str:
 
 
 def _figure_size(canvas: StageCanvas, width: int, figures: Sequence[str]) -> Size:
-    sizes: tuple[Size, ...] = (5, 3) if canvas.height >= 24 else (3,)
+    sizes: tuple[Size, ...] = (5, 3) if canvas.height >= _LARGE_FROM else (3,)
     fitting = (size for size in sizes if all(canvas.text_width(text, size) <= width for text in figures))
     return next(fitting, 1)
 
@@ -176,7 +214,8 @@ def _status(view: FlowsView) -> Iterator[tuple[str]]:
             when = f"stopped at {view.t:.0f} s of {view.seconds:g} s"
         case "ended":
             when = f"mean from {view.warmup:g} s to {view.seconds:g} s"
-    parts = [part for part in (link, when, fairness, fastest) if part]
+    compared = "first vote → now" if view.earlier else ""
+    parts = [part for part in (compared, link, when, fairness, fastest) if part]
     yield from ((" · ".join(parts[:number]),) for number in range(len(parts), 0, -1))
 
 

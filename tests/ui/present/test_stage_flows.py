@@ -114,3 +114,23 @@ def test_sharing_is_said() -> None:
 def test_many_algorithms_and_little_space_do_no_harm(size: tuple[int, int]) -> None:
     view = experiment(8, algorithms=("reno", "cubic", "bbr", "htcp", "vegas", "westwood", "illinois", "yeah"))
     drawn((view), size)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_second_run_is_compared_with_the_first(size: tuple[int, int]) -> None:
+    first, second = experiment(10), experiment(5)
+    bbr = [total for total in second.totals if total.algorithm == "bbr"]
+    moved = msgspec.structs.replace(bbr[0], flows=15, bps=15 * 1.2e6)
+    now = msgspec.structs.replace(
+        second,
+        totals=(moved,),
+        flows=(FlowBar(algorithm="bbr", voters=1, bps=1.2e6),) * 15,
+        earlier=first.totals,
+    )
+    text = drawn(now, size)
+    large = [row.rstrip() for row in large_text.draw("3 → 1.2 Mbit/s", 2)]
+    assert "3 → 1.2 Mbit/s" in text or all(row in text for row in large)
+    # Reno is nobody's choice any more.
+    assert "Reno, 10 → 0" in text
+    waiting = drawn(msgspec.structs.replace(now, state="ready"), size)
+    assert "→ 1.2 Mbit/s" not in waiting
