@@ -184,6 +184,8 @@ class _SettingsFile(msgspec.Struct, kw_only=True, omit_defaults=True):
     daily_minutes: int | None = None
     large_notes: bool = False
     stage_zoom: int = 0
+    lecture_theme: str = ""
+    """Name of the theme of a lecture's terminals; empty for the app's own."""
 
 
 class Settings:
@@ -234,6 +236,19 @@ class Settings:
             JournalError: The file cannot be written; the choice stays in memory.
         """
         self._replace(theme=theme)
+
+    @property
+    def lecture_theme(self) -> str:
+        """Name of the theme of a lecture's terminals, which is the app's own until it is changed there."""
+        return self._read().lecture_theme or self.theme
+
+    def set_lecture_theme(self, theme: str) -> None:
+        """Keep the choice.
+
+        Raises:
+            JournalError: The file cannot be written; the choice stays in memory.
+        """
+        self._replace(lecture_theme=theme)
 
     @property
     def figures_in_words(self) -> bool:

@@ -128,7 +128,8 @@ class Frame(App[None]):
         ),
     ]
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, theme: str = "") -> None:
+        """Create it with the user's settings, and a theme in place of theirs."""
         super().__init__()
         self.configuration = load_configuration()
         self.configuration.apply_to(settings)
@@ -138,7 +139,7 @@ class Frame(App[None]):
         for look in themes.LOOKS.values():
             self.register_theme(look.theme)
         # Setting `theme` would make Textual parse all styles a second time before the first frame.
-        self.set_reactive(App.theme, themes.named(settings.theme, self.console.color_system).name)
+        self.set_reactive(App.theme, themes.named(theme or settings.theme, self.console.color_system).name)
         for line_filter in self._filters:
             if isinstance(line_filter, ANSIToTruecolor):
                 line_filter.enabled = not self.native_ansi_color

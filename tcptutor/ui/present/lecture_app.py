@@ -45,7 +45,8 @@ class LectureApp(Frame, inherit_bindings=False):
     ]
 
     def __init__(self, connection: LectureConnection, settings: Settings | None = None) -> None:
-        super().__init__(settings or Settings.of_user())
+        own = settings or Settings.of_user()
+        super().__init__(own, own.lecture_theme)
         self._connection = connection
         self._messages: LectureMessages | None = None
         self._is_answered = False

@@ -105,7 +105,7 @@ class LectureScreen(TutorScreen):
         name = "light" if self.app.current_theme.dark else "dark"
         self.app.theme = themes.named(name).name
         with contextlib.suppress(JournalError):  # kept for this lecture
-            self.settings.set_theme(name)
+            self.settings.set_lecture_theme(name)
 
     def action_end(self) -> None:
         def answered(yes: bool | None) -> None:
