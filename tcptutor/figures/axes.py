@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 Ticks = tuple[tuple[int, str], ...]
@@ -30,7 +30,9 @@ class Tick(NamedTuple):
         return self.name if self.start == self.at - len(self.name) // 2 else " "
 
 
-def free_ticks(labels: Sequence[tuple[int, str]], across: int, left: int) -> list[Tick]:
+def free_ticks(
+    labels: Sequence[tuple[int, str]], across: int, left: int, width: Callable[[str], int] = len
+) -> list[Tick]:
     """Return ticks without overlapping labels; the last tick has priority, then from the left.
 
     A label beyond an end of the axis moves inward while it stays below its tick.
@@ -39,12 +41,14 @@ def free_ticks(labels: Sequence[tuple[int, str]], across: int, left: int) -> lis
         labels: Columns of the axis, and names.
         across: Columns of the axis.
         left: Free columns left of the axis.
+        width: Columns of a name.
     """
     accepted: list[Tick] = []
     for column, name in [*labels[-1:], *labels[:-1]]:
-        start = max(min(column - len(name) // 2, across - len(name)), -left)
-        if start <= column < start + len(name) and all(
-            start + len(name) + 1 <= other.start or other.start + len(other.name) + 1 <= start
+        wide = width(name)
+        start = max(min(column - wide // 2, across - wide), -left)
+        if start <= column < start + wide and all(
+            start + wide + 1 <= other.start or other.start + width(other.name) + 1 <= start
             for other in accepted
         ):
             accepted.append(Tick(column, name, start))

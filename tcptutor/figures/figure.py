@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
+from tcptutor.figures.lettering import Lettering
 from tcptutor.figures.lines import Line
 from tcptutor.spec import Experiment
 
@@ -79,6 +80,10 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             t: Instant of its motion, seconds; without effect on a still figure.
         """
         raise NotImplementedError
+
+    def draw_large(self, width: int, t: float, letters: Lettering) -> list[Line]:  # noqa: ARG002
+        """Return its lines with the numbers of axes in other letters; as `draw` if it has none."""
+        return self.draw(width, t)
 
     def taller(self, rows: int) -> Figure:  # noqa: ARG002
         """Return the figure about `rows` lines higher; itself if its height means something."""

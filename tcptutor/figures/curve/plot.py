@@ -11,13 +11,13 @@ from tcptutor.figures.braille import Layer
 from tcptutor.figures.curve.canvas import RULE, Canvas
 from tcptutor.figures.curve.law import Points
 from tcptutor.figures.curve.scene import AlignedPanels, LabeledCurve, Panel, Region
+from tcptutor.figures.lettering import PLAIN, Lettering
 from tcptutor.figures.lines import FRAME, LIMIT, MUTED, STRONG, TEXT, Line
 
 POINT, GUIDE = "●", "┊"
 _PATTERNS = (braille.SOLID, braille.DASHED, braille.DASH_DOT)
-_TICK_ROWS, _TICK_COLUMNS = 3, 8
-"""Rows and columns per tick."""
-_AXIS_ROWS = 2
+_TICK_ROWS, _TICK_GAP = 3, 5
+"""Rows per tick, and columns between the numbers of ticks."""
 _SHADE = "░"
 _MIN_COLUMNS = 16
 """Columns of the dots at least."""
@@ -33,9 +33,11 @@ class Drawing(NamedTuple):
 class Plot:
     """A scene at a width, with everything computed that does not depend on the instant."""
 
-    def __init__(self, scene: AlignedPanels, width: int) -> None:
-        ticks = [panel.scale.ticks(max(2, panel.rows // _TICK_ROWS + 1)) for panel in scene.panels]
-        self.left = max(len(name) for each in ticks for _, name in each) + 2
+    def __init__(self, scene: AlignedPanels, width: int, letters: Lettering = PLAIN) -> None:
+        self.letters = letters
+        per_tick = max(_TICK_ROWS, letters.height + 2)
+        ticks = [panel.scale.ticks(max(2, panel.rows // per_tick + 1)) for panel in scene.panels]
+        self.left = max(letters.width(name) for each in ticks for _, name in each) + 2
         _, unit = scene.x.unit
         self.x_title = ", ".join(filter(None, (scene.x_name, unit)))
         labels = [label for panel in scene.panels for label in _right_labels(panel)]
@@ -121,7 +123,7 @@ class _Frame:
         self.plot, self.scene, self.end = plot, plot.scene, end
         self.left, self.across = plot.left, plot.across
         self.last_column = self._column(end)
-        self.grid = Canvas(plot.width, plot.bottom + _AXIS_ROWS, plot.left, plot.bottom - 1)
+        self.grid = Canvas(plot.width, plot.bottom + 1 + plot.letters.height, plot.left, plot.bottom - 1)
 
     def panel(self, plot: _PanelPlot) -> None:
         panel, top = plot.panel, plot.top
@@ -133,8 +135,8 @@ class _Frame:
         named = 1 + len(panel.name) + len(unit) + 2 if top == 1 else self.grid.width
         self.grid.taken.update((column, top - 1) for column in range(named))
         for row in range(top, top + panel.rows):
-            self.grid.put_right(self.left - 1, row, plot.names.get(row, ""), MUTED)
             self.grid.put(self.left - 1, row, "┤" if row in plot.names else "│", FRAME)
+        self._numbers(plot)
         self._guides(plot)
         for column, first, last in plot.shade:
             if column <= self.last_column:
@@ -150,15 +152,28 @@ class _Frame:
         for region, spans in zip(panel.regions, plot.spans, strict=True):
             self._region_text(plot, region, spans)
 
+    def _numbers(self, plot: _PanelPlot) -> None:
+        """Write the numbers of the vertical axis, each next to its tick as far as the panel has room."""
+        letters, end = self.plot.letters, plot.top + plot.panel.rows
+        free = end
+        for row, name in sorted(plot.names.items(), reverse=True):
+            first = max(plot.top, min(row - letters.height // 2, end - letters.height))
+            if first + letters.height <= free:
+                for at, line in enumerate(letters.draw(name), start=first):
+                    self.grid.put(self.left - 1 - letters.width(name), at, line, MUTED)
+                free = first
+
     def axis(self, row: int) -> None:
         """Draw the horizontal axis with its name at the end."""
-        number = max(2, self.across // _TICK_COLUMNS)
+        letters = self.plot.letters
+        number = max(2, self.across // (letters.width("000") + _TICK_GAP))
         places = [(self._column(value), name) for value, name in self.scene.x.ticks(number)]
-        ticks = free_ticks(places, self.across, self.left - 1)
+        ticks = free_ticks(places, self.across, self.left - 1, letters.width)
         self.grid.put(self.left - 1, row, "└" + "─" * self.across, FRAME)
         for tick in ticks:
             self.grid.put(self.left + tick.at, row, "┬", FRAME)
-            self.grid.put(self.left + tick.start, row + 1, tick.name, MUTED)
+            for at, line in enumerate(letters.draw(tick.name), start=row + 1):
+                self.grid.put(self.left + tick.start, at, line, MUTED)
         self.grid.put(self.left + self.across + 1, row, self.plot.x_title, STRONG)
 
     def _guides(self, plot: _PanelPlot) -> None:

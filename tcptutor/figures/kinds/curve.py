@@ -52,6 +52,7 @@ from tcptutor.figures.curve.plot import Plot
 from tcptutor.figures.curve.scene import AlignedPanels
 from tcptutor.figures.curve.tables import AxisTable, LineTable, MarkTable, PanelTable, RegionTable
 from tcptutor.figures.figure import MIN_WIDTH, Figure, Motion, Problem
+from tcptutor.figures.lettering import PLAIN, Lettering
 from tcptutor.figures.lines import Line
 
 
@@ -95,6 +96,10 @@ class CurveFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="curv
     def draw(self, width: int, t: float = 0.0) -> list[Line]:
         return _plot(msgspec.json.encode(self), width).draw(t).lines
 
+    def draw_large(self, width: int, t: float, letters: Lettering) -> list[Line]:
+        is_low = min(panel.rows for panel in self.scene.panels) < _LETTERS * letters.height
+        return _plot(msgspec.json.encode(self), width, PLAIN if is_low else letters).draw(t).lines
+
     def taller(self, rows: int) -> Figure:
         tables = self.panels or (PanelTable(),) * len(self.scene.panels)
         more = rows // len(tables)
@@ -110,6 +115,8 @@ class CurveFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="curv
 
 KIND = CurveFigure
 _WATCH_S = 10.0
+_LETTERS = 3
+"""Rows of a panel with large numbers, as a multiple of their height."""
 
 
 @lru_cache(maxsize=64)
@@ -119,5 +126,5 @@ def _scene(encoded: bytes) -> AlignedPanels:
 
 
 @lru_cache(maxsize=16)
-def _plot(encoded: bytes, width: int) -> Plot:
-    return Plot(_scene(encoded), width)
+def _plot(encoded: bytes, width: int, letters: Lettering = PLAIN) -> Plot:
+    return Plot(_scene(encoded), width, letters)

@@ -17,6 +17,9 @@ from tcptutor.ui.present.large_glyphs import ROWS, glyphs
 Size = Literal[1, 2, 3, 5]
 """Ordinary text, and sizes of block letters by cells above the base line; 2 is as high as 3, but half as wide."""
 
+OF_AXES: tuple[Size, Size] = (2, 3)
+"""Sizes of the numbers of axes, narrow and wide."""
+
 _BLANK_PIXELS = 2
 """Pixels of a blank, besides the pixel after each glyph."""
 _BLOCKS = {"..": " ", "#.": "▀", ".#": "▄", "##": "█"}
@@ -29,7 +32,18 @@ _QUADRANTS = dict(
 )
 """Blocks by the upper two and the lower two of their quarters."""
 _SAME = str.maketrans(
-    {"’": "'", "‘": "'", "“": '"', "”": '"', "−": "-", "\N{NO-BREAK SPACE}": " ", "…": "..."}
+    {
+        "’": "'",
+        "‘": "'",
+        "“": '"',
+        "”": '"',
+        "−": "-",
+        "\N{NO-BREAK SPACE}": " ",
+        "…": "...",
+        "≤": "<=",
+        "≥": ">=",
+        "≈": "~",
+    }
 )
 
 
