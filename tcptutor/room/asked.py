@@ -14,9 +14,10 @@ import msgspec
 from tcptutor.base import units
 from tcptutor.base.errors import UsageError, unknown
 from tcptutor.course import personal
-from tcptutor.course.activities.choice import MultipleChoice, SingleChoice
+from tcptutor.course.activities.choice import MultipleChoice, Order, SingleChoice
 from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activities.predict import Predict, ShapePrediction
+from tcptutor.course.activities.read_off import ReadOff
 from tcptutor.course.activities.run_question import RunQuestion
 from tcptutor.course.activity import NO_RUN, Activity, MarkContext
 from tcptutor.course.setting_line import experiment_line
@@ -161,7 +162,23 @@ class AskedQuestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 def can_ask(activity: Activity) -> bool:
     """Return True if a room can vote on the activity; others are for a show of hands."""
-    return isinstance(activity, Listed | Numeric | Predict)
+    return isinstance(activity, Listed | Numeric | Predict | ReadOff)
+
+
+def shown_list(step: Step, activity: Activity, *, module: str, seed: str) -> tuple[str, ...]:
+    """Return the texts of an activity's choices or events in the order of this lecture."""
+    order = activity.shown_order(personal.order_seed(seed, module, step.id, activity.id))
+    return tuple(activity.listed[index] for index in order) if order else activity.listed
+
+
+def by_hands(activity: Activity) -> str:
+    """Return how a room answers without votes, in a line; empty for a question on which it can vote."""
+    match activity:
+        case MultipleChoice():
+            return "Several may be right: raise your hand for each"
+        case Order():
+            return "In which order? Call out the letters"
+    return ""
 
 
 def ask(
@@ -187,6 +204,11 @@ def ask(
     match activity:
         case Numeric():
             rounds = _numeric_rounds(activity, seed, module, step.id)
+        case ReadOff():
+            if context.run is None:
+                raise UsageError("the room reads this value off the run: show the run first")
+            number = activity.on_run(context.run)
+            rounds = (AskedRound(text=activity.prompt, numeric=number),) * 2
         case Predict():
             rounds = (AskedRound(text=activity.prompt, prediction=activity),) * 2
         case SingleChoice() | ShapePrediction() | RunQuestion():
@@ -194,6 +216,7 @@ def ask(
             rounds = (_listed_round(activity, order, context),) * 2
         case _:
             kind = "several answers" if isinstance(activity, MultipleChoice) else f"a {activity.table}"
+            kind = "an order" if isinstance(activity, Order) else kind
             raise UsageError(
                 f"the room cannot vote on {activity_id!r}, which asks for {kind}: ask for a show of hands"
             )
@@ -204,6 +227,7 @@ def ask(
         rounds=rounds,
         setting=_predicted_setting(step, activity),
     )
+    activity = rounds[0].numeric or activity
     if not isinstance(activity, Numeric | Predict):
         return asked
     return msgspec.structs.replace(

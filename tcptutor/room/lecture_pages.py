@@ -15,16 +15,16 @@ from tcptutor.course.activity import MarkContext
 from tcptutor.course.experiments import Catalogue
 from tcptutor.course.measures import expected, measured
 from tcptutor.course.outline import Course, OpenedCourse
+from tcptutor.course.step import Step
 from tcptutor.room.asked import AskedQuestion, ask
 from tcptutor.room.deck import step_of
 from tcptutor.room.flows import FlowsPlan, ask_algorithms, plan_flows
+from tcptutor.room.model_names import page_model, room_name, shown_models
 from tcptutor.room.slide_runs import flows_run, slide_run
 from tcptutor.room.slides import Ask, FlowsShown, Lecture, RunShown
 from tcptutor.room.talk import LecturePlace, MarkedValue
 from tcptutor.run import Run
 from tcptutor.spec import Experiment
-
-_MOST_MODELS = 3
 
 
 class LecturePages:
@@ -93,20 +93,20 @@ class LecturePages:
         about = page.predicted_experiment(predict)
         if about is None or _settings(about) != _settings(run.experiment):
             return None
-        return measured(predict.measure, run), tuple(_models(predict, run.experiment))
+        return measured(predict.measure, run), tuple(_models(page, predict, run.experiment))
 
 
 def _settings(experiment: Experiment) -> Experiment:
     return msgspec.structs.replace(experiment, seed=0, title="", sources=(), scale="bench")
 
 
-def _models(predict: Predict, experiment: Experiment) -> list[MarkedValue]:
+def _models(page: Step, predict: Predict, experiment: Experiment) -> list[MarkedValue]:
     if predict.measure == "throughput":
         from tcptutor.analysis import expect  # noqa: PLC0415  # only once the room has predicted
 
         return [
-            MarkedValue(each.label, each.throughput_bps, each.tolerance)
-            for each in expect(experiment).predictions[:_MOST_MODELS]
+            MarkedValue(room_name(each), each.throughput_bps, each.tolerance)
+            for each in shown_models(expect(experiment).predictions, page_model(page))
         ]
     value = expected(predict.measure, experiment)
     return [] if value is None else [MarkedValue("model", value)]

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from tcptutor.base import units
 from tcptutor.course.activities.challenge import ChallengeActivity
-from tcptutor.course.activities.choice import ChoiceQuestion
+from tcptutor.course.activities.choice import ChoiceQuestion, Order
 from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activities.predict import Predict, ShapePrediction
 from tcptutor.course.activity import Activity
 from tcptutor.course.measures import MEASURES, expected
 from tcptutor.course.page_references import without_links
 from tcptutor.course.step import Step
+from tcptutor.room.model_names import page_model, room_name, shown_models
 
 _GAPS = re.compile(r"\n{3,}")
 
@@ -41,12 +43,19 @@ def prediction_notes(page: Step, prediction: Predict) -> str:
 
 
 def _by_models(page: Step, prediction: Predict) -> Iterator[str]:
+    from tcptutor.analysis import expect  # noqa: PLC0415  # takes 0.1 s, and a lecture file may have no prediction
+
     experiment = page.predicted_experiment(prediction)
     if experiment is None or prediction.knee:
         return
     measure = page.sweep.measure if page.sweep is not None else prediction.measure
-    value = expected(measure, experiment)
-    if value is not None:
+    if measure == "throughput":
+        shown = shown_models(expect(experiment).predictions, page_model(page))
+        values = "; ".join(
+            f"{room_name(each)}: {units.rounded(each.throughput_bps, 'rate')}" for each in shown
+        )
+        yield f"**By the models:** {values}"
+    elif (value := expected(measure, experiment)) is not None:
         yield f"**By the models:** {MEASURES[measure].written(value)}"
 
 
@@ -67,6 +76,10 @@ def _answer_parts(activity: Activity) -> Iterator[str]:
             yield activity.explanation
             wrong = [choice for choice in activity.choices if not choice.correct]
             yield "\n".join(f"- *{choice.text}*: {choice.feedback}" for choice in wrong)
+        case Order():
+            yield "**Right order:**"
+            yield "\n".join(f"{number}. {text}" for number, text in enumerate(activity.listed, start=1))
+            yield activity.explanation
         case ShapePrediction():
             yield f"**Right:** {activity.shapes[activity.right].text} {activity.shapes[activity.right].feedback}"
             wrong_shapes = [shape for shape in activity.shapes if not shape.correct]

@@ -57,6 +57,12 @@ def votable(page: Step) -> tuple[Activity, ...]:
     return tuple(each for each in page.activities if isinstance(each, kinds))
 
 
+def askable(page: Step) -> tuple[Activity, ...]:
+    """Return the activities that a lecture can show to a room: also questions about a run, and those by hands."""
+    kinds = Predict | ShapePrediction | Question
+    return tuple(each for each in page.activities if isinstance(each, kinds))
+
+
 def questions(page: Step) -> list[Question]:
     """Return the questions that a room can vote on, the most fruitful first.
 
@@ -141,7 +147,7 @@ def read_step(page: Step, words: str) -> AnyStep:
         case "ask":
             return _ask(page, name)
         case "answer":
-            right_or_wrong = {each.id: each for each in votable(page) if not isinstance(each, Predict)}
+            right_or_wrong = {each.id: each for each in askable(page) if not isinstance(each, Predict)}
             _known("question with an answer", name, right_or_wrong)
             return Answer(activity=name, notes=answer_notes(right_or_wrong[name]))
         case "network":
@@ -156,7 +162,7 @@ def read_step(page: Step, words: str) -> AnyStep:
 
 
 def _ask(page: Step, name: str) -> Ask:
-    activities = {each.id: each for each in votable(page)}
+    activities = {each.id: each for each in askable(page)}
     activity = activities[_known("question for a room", name, activities)]
     notes = prediction_notes(page, activity) if isinstance(activity, Predict) else answer_notes(activity)
     return Ask(activity=name, notes=notes)
@@ -205,7 +211,7 @@ def _all_words(page: Step) -> list[str]:
     return [
         *dict.fromkeys(["opening"] * (_opening(page) is not None) + [*default_steps(page)]),
         *(f"figure {figure.id}" for figure in page.figures),
-        *(f"ask {each.id}" for each in votable(page)),
+        *(f"ask {each.id}" for each in askable(page)),
     ]
 
 

@@ -11,6 +11,7 @@ from tcptutor.base.errors import UsageError
 from tcptutor.course import Course, load
 from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activities.predict import Predict, ShapePrediction
+from tcptutor.course.activities.read_off import ReadOff
 from tcptutor.course.activities.run_question import RunQuestion
 from tcptutor.course.activity import Activity, MarkContext
 from tcptutor.course.setting_line import experiment_line
@@ -34,7 +35,7 @@ def _pages(course: Course) -> Iterator[tuple[str, Step, Activity]]:
 def test_every_question_of_the_course_can_be_asked_and_stored(course: Course) -> None:
     kinds = set()
     for module, step, activity in _pages(course):
-        if not can_ask(activity) or isinstance(activity, RunQuestion):
+        if not can_ask(activity) or isinstance(activity, RunQuestion | ReadOff):
             continue
         kinds.add(type(activity))
         asked = ask(step, activity.id, module=module, seed="lecture")
@@ -65,7 +66,7 @@ def test_the_right_choice_is_not_always_the_first(course: Course) -> None:
     places = [
         ask(step, activity.id, module=module, seed="lecture").rounds[0].right[0]
         for module, step, activity in _pages(course)
-        if can_ask(activity) and not isinstance(activity, RunQuestion | Numeric | Predict)
+        if can_ask(activity) and not isinstance(activity, RunQuestion | Numeric | Predict | ReadOff)
     ]
     for place in range(3):
         assert places.count(place) > len(places) / 8
@@ -73,7 +74,7 @@ def test_the_right_choice_is_not_always_the_first(course: Course) -> None:
 
 def test_a_prediction_names_the_network_it_is_about(course: Course) -> None:
     for module, step, activity in _pages(course):
-        if not can_ask(activity) or isinstance(activity, RunQuestion):
+        if not can_ask(activity) or isinstance(activity, RunQuestion | ReadOff):
             continue
         setting = ask(step, activity.id, module=module, seed="lecture").setting
         if isinstance(activity, Predict | ShapePrediction) and step.experiment is not None:
@@ -106,6 +107,23 @@ def test_a_question_about_the_run_needs_the_run(course: Course) -> None:
         ask(step, activity.id, module=module, seed="lecture")
     asked = ask(step, activity.id, module=module, seed="lecture", context=MarkContext(run=whole_run()))
     assert asked.rounds[0].right
+
+
+def test_a_value_to_read_off_is_a_number_that_the_run_decides(course: Course) -> None:
+    module, step, activity = next(each for each in _pages(course) if isinstance(each[2], ReadOff))
+    assert isinstance(activity, ReadOff)
+    with pytest.raises(UsageError, match="run"):
+        ask(step, activity.id, module=module, seed="lecture")
+    run = whole_run()
+    asked = ask(step, activity.id, module=module, seed="lecture", context=MarkContext(run=run))
+    (round_, _) = asked.rounds
+    right = activity.measured(run)
+    assert round_.right_value == pytest.approx(right, rel=0.01)
+    assert round_.count(round_.right_answer).right
+    assert not round_.count(
+        f"{3 * right:g} {asked.plain_unit}" if asked.unit != "time" else f"{3 * right:g} s"
+    ).right
+    assert msgspec.json.decode(msgspec.json.encode(asked), type=AskedQuestion) == asked
 
 
 def test_other_activities_are_refused_in_one_line(course: Course) -> None:

@@ -157,7 +157,7 @@ def test_written_lecture_has_the_pages_and_steps_of_the_default_one(tmp_path: Pa
         ('page = "3.4"\nsteps = ["answer predict"]', "slide.steps", "faster-link"),
         ('page = "3.4"\nsteps = "run"', "slide.steps", "list"),
         ('page = "3.4"\nask = ["faster-lnk"]', "slide.ask", "faster-link"),
-        ('page = "3.4"\nask = ["seen"]', "slide.ask", "predict"),
+        ('page = "3.4"\nask = ["predicted"]', "slide.ask", "predict"),
         ('page = "3.4"\nask = []\nsteps = []', "slide.ask", "steps"),
         ('page = "3.4"\nmodule = "pacing"', "slide.module", "page"),
         ('page = "3.4"\nhide = ["3"]', "slide.hide", "module"),

@@ -9,6 +9,7 @@ from typing import ClassVar, Literal, NamedTuple
 from tcptutor.base import sizes, units
 from tcptutor.base.errors import UnitError, UsageError
 from tcptutor.base.key_names import key_name
+from tcptutor.course.activities.numeric import Numeric
 from tcptutor.course.activity import (
     NO_RUN,
     Mark,
@@ -314,6 +315,24 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
         )
         flows = [self.flow] if self.flow else range(1, run.experiment.total_streams + 1)
         return sum(self._asked.measure(FlowSamples(run, flow), span) for flow in flows)
+
+    def on_run(self, run: Run) -> Numeric:
+        """Return the question as one about a known number, for a room that sees the same run.
+
+        Raises:
+            UsageError: The run lacks the value.
+        """
+        right = self.measured(run)
+        relative, absolute = self._tolerance()
+        return Numeric(
+            id=self.id,
+            prompt=self.prompt,
+            answer=self._written(right).removesuffix(" segments"),
+            unit=self._asked.unit,
+            tolerance=relative + (absolute / right if right else 0.0),
+            feedback=self.feedback,
+            explanation=self.explanation,
+        )
 
     def reference(self, context: MarkContext = NO_RUN) -> Reference:
         if context.run is None:
