@@ -141,6 +141,8 @@ class NotesScreen(LectureScreen):
         self.query_one("#notes-text").scroll_relative(y=by * _SCROLL_ROWS, animate=False)
 
     def action_zoom(self, by: int) -> None:
+        if self.settings.large_notes == (by > 0):
+            self.app.notify(f"the notes have only two sizes: this is the {'larger' if by > 0 else 'smaller'}")
         with contextlib.suppress(JournalError):  # kept for this lecture
             self.settings.set_large_notes(by > 0)
         self._show_size()

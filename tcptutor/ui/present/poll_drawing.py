@@ -18,7 +18,7 @@ from tcptutor.ui.present.large_text import Size
 from tcptutor.ui.present.prediction_histogram import FIRST_VOTE
 from tcptutor.ui.present.stage_canvas import StageCanvas
 from tcptutor.ui.present.stage_figures import ROOM
-from tcptutor.ui.present.stage_question import LETTER, draw_question
+from tcptutor.ui.present.stage_question import LETTER, draw_question, draw_question_line
 from tcptutor.ui.widgets.page.text import inline
 
 QR = "qr"
@@ -83,13 +83,16 @@ def draw_voting(canvas: StageCanvas, poll: PollView, audience: AudienceView) -> 
     """Draw question and choices, and how many have answered, but never what."""
     size: Size = 5 if canvas.height >= _LARGE_FROM else 3
     status = canvas.height - size
-    question = StageCanvas(canvas.width, max(1, status - 1), is_scaled=canvas.is_scaled)
+    example = "" if poll.choices else f"Answer with a number, like {units.EXAMPLES.get(poll.unit, '42')}"
+    example_size: Size = (
+        2 if canvas.height >= _LARGE_FROM and canvas.text_width(example, 2) <= canvas.width else 1
+    )
+    hint = canvas.text_height(example_size) + 1 if example else 0
+    question = StageCanvas(canvas.width, max(1, status - 1 - hint), is_scaled=canvas.is_scaled)
     choices = [escaped(each) for each in poll.choices]
     draw_question(question, escaped(poll.text, lines=True), choices, setting=escaped(poll.setting))
     canvas.place(question, 0, 0)
-    if not poll.choices:
-        line = f"Answer with a number, like {units.EXAMPLES.get(poll.unit, '42')}"
-        canvas.write(0, status - 1 - canvas.text_height(1), line, MUTED)
+    canvas.write(0, status - hint, example, MUTED, example_size)
     _draw_status(canvas, status, size, poll, audience)
 
 
@@ -100,9 +103,11 @@ def _draw_status(canvas: StageCanvas, row: int, size: Size, poll: PollView, audi
     column = canvas.text_width(count, size) + 2
     # Who has answered may have left again.
     of = f"of {audience.joined} answered" if audience.joined >= poll.answered else "answered"
-    canvas.write(column, row + size - canvas.text_height(1), of, TEXT)
     call = _CALLS[poll.phase]
-    left = canvas.width - column - canvas.text_width(of, 1) - 2
+    both = column + canvas.text_width(of, 2) + 2 + canvas.text_width(call, 3)
+    of_size: Size = 2 if both <= canvas.width else 1
+    canvas.write(column, row + size - canvas.text_height(of_size), of, TEXT, of_size)
+    left = canvas.width - column - canvas.text_width(of, of_size) - 2
     call_size: Size = 3 if canvas.text_width(call, 3) <= left else 1
     start = canvas.width - canvas.text_width(call, call_size)
     canvas.write(start, row + size - max(call_size, canvas.text_height(call_size)), call, LETTER, call_size)
@@ -115,13 +120,9 @@ def draw_results(canvas: StageCanvas, poll: PollView) -> None:
     if not choices or not any(tally.answered for tally in rounds):
         canvas.write(0, 0, "Nobody has voted.", STRONG)
         return
-    one = canvas.text_height(1)
-    question = canvas.wrap(_plain(poll.text), canvas.width, 1)
-    if canvas.height - (len(question) + 1) * one < one + len(choices) * (one + 4):
-        question = []
-    for number, line in enumerate(question):
-        canvas.write(0, number * one, line, STRONG)
-    above = (len(question) + 1) * one if question else 0
+    above = draw_question_line(
+        canvas, poll.text, canvas.text_height(1) + len(choices) * (canvas.text_height(1) + 4)
+    )
     shares = StageCanvas(canvas.width, canvas.height - above, is_scaled=canvas.is_scaled)
     _draw_shares(shares, poll, choices)
     canvas.place(shares, 0, above)

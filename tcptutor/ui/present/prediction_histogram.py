@@ -15,6 +15,7 @@ from tcptutor.ui.present.prediction_bins import PredictionBins, bins_for, count_
 from tcptutor.ui.present.stage_canvas import StageCanvas
 from tcptutor.ui.present.stage_chart import AXIS
 from tcptutor.ui.present.stage_figures import GROUND, MODEL, ROOM
+from tcptutor.ui.present.stage_question import draw_question_line
 
 FIRST_VOTE, MEASURED = LIMIT, STRONG
 """Styles of an earlier vote's predictions, and of the measurement."""
@@ -27,6 +28,8 @@ _WIDE_BIN = 6
 _FEWEST_ROWS = 3
 """Rows of a round's bars, for which models' lines make room."""
 _MOST_MODELS = 3
+_FEWEST_LINES = 14
+"""Lines of key figures, bars and axis, for which the question makes room."""
 _GAP = 4
 """Columns between key figures."""
 _CLOSE = 0.1
@@ -34,7 +37,14 @@ _CLOSE = 0.1
 
 
 def draw_histogram(canvas: StageCanvas, poll: PollView) -> None:
-    """Draw the numbers of the poll's rounds below each other, with lines for models and measurement."""
+    """Draw the question, and the numbers of the rounds below each other, with lines for models and measurement."""
+    row = draw_question_line(canvas, poll.text, _FEWEST_LINES)
+    below = StageCanvas(canvas.width, canvas.height - row, is_scaled=canvas.is_scaled)
+    _draw_numbers(below, poll)
+    canvas.place(below, 0, row)
+
+
+def _draw_numbers(canvas: StageCanvas, poll: PollView) -> None:
     tallies = [tally for tally in poll.results if tally.values]
     values = [value for tally in tallies for value in tally.values]
     marked = [mark.value for mark in poll.models] + [poll.measured or 0.0]
@@ -57,7 +67,7 @@ class _Histogram:
         self._median = median(tallies[-1].values)
         self._scale, self._unit = units.axis_unit(poll.measured or self._median, poll.unit)
         self._models = [mark for mark in poll.models if bins.column(mark.value) is not None][:_MOST_MODELS]
-        is_large = canvas.width >= 100 and canvas.height >= 24
+        is_large = canvas.width >= 100 and canvas.height >= 20
         self._figure_size: Size = 5 if is_large else 3 if canvas.height >= 16 else 1
         self._label_size: Size = 3 if is_large else 1
         self._label_rows, self._name_rows = canvas.text_height(1), 0

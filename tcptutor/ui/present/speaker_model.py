@@ -113,7 +113,8 @@ def vote_words(poll: PollView, joined: int) -> str:
             return f"{number} closed, {poll.answered} answered"
         case "discussing":
             return f"discussion: {key_name('lecture.vote')} opens the second vote"
-    return "results are shown"
+    gain = f", normalized gain {poll.gain:+.2f} of those who voted twice" if poll.gain is not None else ""
+    return f"results are shown{gain}"
 
 
 _STEP_WORDS: dict[type[AnyStep], str] = {

@@ -9,12 +9,13 @@ from tcptutor.base import units
 from tcptutor.base.causes import CAUSE_NAMES
 from tcptutor.course.setting_line import experiment_line, senders
 from tcptutor.figures.lines import DATA, MUTED, STRONG, TEXT, WARN
+from tcptutor.room.model_names import room_name, shown_models
 from tcptutor.room.talk import RunSource, RunView
 from tcptutor.spec import Experiment
 from tcptutor.study import words
 from tcptutor.ui.present import stage_chart
 from tcptutor.ui.present.block_raster import BOTH
-from tcptutor.ui.present.large_text import Size
+from tcptutor.ui.present.large_text import Size, is_drawable
 from tcptutor.ui.present.stage_canvas import StageCanvas
 from tcptutor.ui.present.stage_run import KeyFigure, StageRun
 
@@ -23,7 +24,6 @@ LIVE, PREPARED = "live", "prepared"
 MODEL, ROOM = "expected", "you"
 GROUND = "ground"
 _GAP = 3
-_MOST_MODELS = 3
 _LARGE_FROM = 24
 """Lines below the headline from which key figures are five cells high."""
 
@@ -39,6 +39,8 @@ class PredictionBar(NamedTuple):
 def draw_settings(canvas: StageCanvas, experiment: Experiment, row: int) -> None:
     """Draw the settings of a run that has not begun, as large as they fit."""
     figures = [*_settings(experiment)]
+    if _draw_settings_in_rows(canvas, figures, words.flows_line(experiment), row):
+        return
     size = _fitting_sizes(canvas, figures)
     while _figures_width(canvas, figures, size) > canvas.width and len(figures) > 1:
         figures.pop()
@@ -47,6 +49,22 @@ def draw_settings(canvas: StageCanvas, experiment: Experiment, row: int) -> None
     row = max(row, row + (canvas.height - row - height) // 2)
     _draw_figures(canvas, figures, row, size)
     canvas.write(0, row + height - canvas.text_height(1) + 1, line, MUTED)
+
+
+def _draw_settings_in_rows(canvas: StageCanvas, figures: Sequence[KeyFigure], line: str, row: int) -> bool:
+    """Draw the settings in two rows with large labels, and return True; False if they do not fit."""
+    middle = (len(figures) + 1) // 2
+    rows, label = (figures[:middle], figures[middle:]), canvas.text_height(2)
+    size = next((each for each in _SIZES[:2] if all(_fits(canvas, some, each, 2) for some in rows)), None)
+    height = 2 * (size.number + 1 + label + 1) + label if size is not None else 0
+    if size is None or row + height > canvas.height or not (canvas.is_scaled or is_drawable(line)):
+        return False
+    row += (canvas.height - row - height) // 2
+    for some in rows:
+        _draw_figures(canvas, some, row, size, 2)
+        row += size.number + label + 2
+    canvas.write(0, row, line, MUTED, 2)
+    return True
 
 
 def draw_run(canvas: StageCanvas, run: StageRun, view: RunView) -> None:
@@ -77,8 +95,10 @@ def draw_verdict(canvas: StageCanvas, run: StageRun, view: RunView, room: Predic
     cause = CAUSE_NAMES[report.verdict.limited_by]
     second = f"limited by {cause}" if report.verdict.limited_by != "unexplained" else "limit unknown"
     row = canvas.text_height(3) + 1
-    canvas.write(0, row, second, STRONG, 3)
-    row += canvas.text_height(3) + 1
+    sizes: tuple[Size, ...] = (3, 2)
+    size: Size = next((each for each in sizes if canvas.text_width(second, each) <= canvas.width), 1)
+    canvas.write(0, row, second, STRONG, size)
+    row += canvas.text_height(size) + 1
     for text in canvas.wrap(report.verdict.sentence, canvas.width, 1):
         canvas.write(0, row, text, MUTED)
         row += tall
@@ -95,11 +115,9 @@ def _first_line(run: StageRun) -> str:
 def _bars(run: StageRun, room: PredictionBar | None) -> Iterator[PredictionBar]:
     report = run.live.report
     assert report is not None
-    from tcptutor.ui.widgets.panel.ruler import order_models  # noqa: PLC0415  # imports the analysis
-
     yield PredictionBar("measured", report.throughput_bps, DATA)
-    for each in order_models(report.comparisons, run.live.formula)[:_MOST_MODELS]:
-        yield PredictionBar(each.prediction.label, each.prediction.throughput_bps, MODEL)
+    for each in shown_models((model.prediction for model in report.comparisons), run.live.formula):
+        yield PredictionBar(room_name(each), each.throughput_bps, MODEL)
     if room is not None:
         yield room
 
@@ -191,7 +209,7 @@ class _Sizes(NamedTuple):
     unit: Size
 
 
-_SIZES = (_Sizes(5, 3), _Sizes(5, 1), _Sizes(3, 3), _Sizes(3, 1))
+_SIZES = (_Sizes(5, 3), _Sizes(5, 2), _Sizes(5, 1), _Sizes(3, 3), _Sizes(3, 2), _Sizes(3, 1))
 
 
 def _fitting_sizes(canvas: StageCanvas, figures: Sequence[KeyFigure], largest: Size = 5) -> _Sizes:
@@ -200,35 +218,41 @@ def _fitting_sizes(canvas: StageCanvas, figures: Sequence[KeyFigure], largest: S
     return next((each for each in tried if _figures_width(canvas, figures, each) <= canvas.width), tried[-1])
 
 
-def _figure_width(canvas: StageCanvas, figure: KeyFigure, size: _Sizes) -> int:
+def _fits(canvas: StageCanvas, figures: Sequence[KeyFigure], size: _Sizes, label: Size) -> bool:
+    return _figures_width(canvas, figures, size, label) <= canvas.width
+
+
+def _figure_width(canvas: StageCanvas, figure: KeyFigure, size: _Sizes, label: Size = 1) -> int:
     number = canvas.text_width(figure.number, size.number)
     unit = canvas.text_width(figure.unit, size.unit) + _unit_gap(size) if figure.unit else 0
-    return max(number + unit, canvas.text_width(figure.label, 1))
+    return max(number + unit, canvas.text_width(figure.label, label))
 
 
 def _unit_gap(size: _Sizes) -> int:
     return 1 if size.unit == 1 else 2
 
 
-def _figures_width(canvas: StageCanvas, figures: Sequence[KeyFigure], size: _Sizes) -> int:
-    return sum(_figure_width(canvas, figure, size) + _GAP for figure in figures) - _GAP
+def _figures_width(canvas: StageCanvas, figures: Sequence[KeyFigure], size: _Sizes, label: Size = 1) -> int:
+    return sum(_figure_width(canvas, figure, size, label) + _GAP for figure in figures) - _GAP
 
 
-def _draw_figures(canvas: StageCanvas, figures: Sequence[KeyFigure], row: int, size: _Sizes) -> None:
+def _draw_figures(
+    canvas: StageCanvas, figures: Sequence[KeyFigure], row: int, size: _Sizes, label: Size = 1
+) -> None:
     """Draw numbers with unit and label, spread over the width; the last ones are left out if they do not fit."""
     shown = list(figures)
-    while shown and _figures_width(canvas, shown, size) > canvas.width:
+    while shown and not _fits(canvas, shown, size, label):
         shown.pop()
     if not shown:
         return
-    spare = canvas.width - _figures_width(canvas, shown, size)
+    spare = canvas.width - _figures_width(canvas, shown, size, label)
     gap = _GAP + min(spare // len(shown), 16)
     column = 0
     for figure in shown:
         canvas.write(column, row, figure.number, figure.style, size.number)
         after = column + canvas.text_width(figure.number, size.number) + _unit_gap(size)
-        above = size.number - (canvas.text_height(1) if size.unit == 1 else size.unit)
+        above = size.number - canvas.text_height(size.unit)
         if figure.unit:
             canvas.write(after, row + above, figure.unit, figure.style, size.unit)
-        canvas.write(column, row + size.number, figure.label, MUTED)
-        column += _figure_width(canvas, figure, size) + gap
+        canvas.write(column, row + size.number + (label > 1), figure.label, MUTED, label)
+        column += _figure_width(canvas, figure, size, label) + gap

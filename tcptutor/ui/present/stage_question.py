@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import cast
 
+from tcptutor.base.printable import escaped
 from tcptutor.figures.lines import GOOD, MUTED, STRONG, TEXT
 from tcptutor.room.asked import LETTERS
 from tcptutor.ui.present import large_text
@@ -13,6 +15,8 @@ from tcptutor.ui.present.stage_text import Block, draw_blocks, sizes
 from tcptutor.ui.widgets.page.text import inline
 
 LETTER = "letter"
+_AMPLE = 1.6
+"""Lines in which results have ample room, as a multiple of those that they need."""
 _MOST_SPARE = 2
 """Free lines to add between two choices at most."""
 
@@ -36,10 +40,9 @@ def draw_question(
     ]
     layout = next((each for each in layouts if each.fits), layouts[-1])
     row = layout.write(0, 0, question, STRONG, layout.question_size)
-    if setting:
-        canvas.write(0, row, canvas.wrap(setting, canvas.width, 1)[0].rstrip(" ·"), MUTED)
-        row += canvas.text_height(1)
     spare = max(0, canvas.height - layout.height)
+    if setting:
+        row, spare = _draw_setting(canvas, row, setting, spare)
     gap = layout.gap + min(spare // (len(plain) + 1), _MOST_SPARE)
     row += gap
     for number, choice in enumerate(plain):
@@ -50,10 +53,42 @@ def draw_question(
         row += max(lines, layout.letter_rows) + gap
 
 
+def _draw_setting(canvas: StageCanvas, row: int, setting: str, spare: int) -> tuple[int, int]:
+    """Draw the line on the run, larger where lines are spare; return the row below it and the spare lines left."""
+    larger, one = canvas.wrap(setting, canvas.width, 2), canvas.text_height(1)
+    more = len(larger) * (canvas.text_height(2) + 1) - one
+    if more > spare or not (canvas.is_scaled or large_text.is_drawable(setting)):
+        canvas.write(0, row, canvas.wrap(setting, canvas.width, 1)[0].rstrip(" ·"), MUTED)
+        return row + one, spare
+    for line in larger:
+        canvas.write(0, row, line.strip(" ·"), MUTED, 2)
+        row += canvas.text_height(2) + 1
+    return row, spare - more
+
+
+def draw_question_line(canvas: StageCanvas, text: str, fewest: int) -> int:
+    """Draw a question above its results, larger on a high screen, and return the row after it and a blank line.
+
+    Args:
+        canvas: Where to draw.
+        text: The question; Markdown.
+        fewest: Lines that its results need; without them the question is left out.
+    """
+    plain, sized = escaped(_plain(text)), [(2, _AMPLE * fewest), (1, fewest)]
+    for size, needed in cast("list[tuple[Size, int]]", sized):
+        lines, tall = canvas.wrap(plain, canvas.width, size), canvas.text_height(size)
+        is_drawable = size == 1 or canvas.is_scaled or large_text.is_drawable(plain)
+        if plain and is_drawable and canvas.height - len(lines) * tall - 1 >= needed:
+            for number, line in enumerate(lines):
+                canvas.write(0, number * tall, line, STRONG, size)
+            return len(lines) * tall + 1
+    return 0
+
+
 def draw_answer(
-    canvas: StageCanvas, question: str, right: str, reasons: Sequence[str], zoom: int = 0
+    canvas: StageCanvas, question: str, right: Sequence[str], reasons: Sequence[str], zoom: int = 0
 ) -> None:
-    """Draw the right answer large, with its question above and the reasons below; all are Markdown."""
+    """Draw what is right in large letters, with the question above and the reasons below; all are Markdown."""
     for smaller in dict.fromkeys((zoom, -1)):
         tried, row = canvas.blank(), 0
         for line in canvas.wrap(_plain(question), canvas.width, 1):
@@ -61,7 +96,7 @@ def draw_answer(
             row += canvas.text_height(1)
         row += 1
         if right:
-            row = draw_blocks(tried, row, [Block(_plain(right), style=GOOD)], smaller) + 2
+            row = draw_blocks(tried, row, [Block(_plain(each), style=GOOD) for each in right], smaller) + 2
         row = draw_blocks(tried, row, [Block(_plain(each)) for each in reasons if each], min(smaller, 0))
         if row <= canvas.height:
             break

@@ -110,16 +110,21 @@ class StageRun:
                 yield KeyFigure(f"{report.jain_index:.2f}", "", "fairness, of 1")
             return
         if total is not None:
-            label = "throughput" if report else "throughput now"
+            label = "throughput" if report else f"throughput {self._instant}"
             flows = len(history.flows) + len(history.udp)
             yield _rate(total, f"{label}, {flows} flows" if flows > 1 else label)
         rtt = MEASURES["rtt"].compute(report) if report else _latest_rtt(history)
         if rtt:
             number, _, unit = MEASURES["rtt"].written(rtt).partition(" ")
-            yield KeyFigure(number, unit, "mean RTT" if report else "RTT now")
+            yield KeyFigure(number, unit, "mean RTT" if report else f"RTT {self._instant}")
         if history.flows:
             count = sum(flow.total_retransmits for flow in history.flows.values())
             yield KeyFigure(str(count), "", "retransmission" if count == 1 else "retransmissions")
+
+    @property
+    def _instant(self) -> str:
+        """Time of the latest figures; a run that ended before the measured time has no others."""
+        return "now" if self.live.in_progress else "at its end"
 
     def _flow_figures(self) -> Iterator[KeyFigure]:
         experiment, history = self.live.run.experiment, self._history

@@ -44,6 +44,8 @@ _ROOMY = (100, 30)
 _PARTS = 4
 """Widgets of the screen."""
 _ZOOMS = (-1, 0, 1)
+_AS_LARGE_AS_IT_FITS = "the text here is as large as it fits"
+_SMALLEST = "the text here is in its smallest size"
 _DRIVING = frozenset({"step", "black", "run", "stop_run", "list", "discuss", "vote", "reveal", "end"})
 """Actions that change the lecture, which a watching terminal does not have."""
 
@@ -219,7 +221,15 @@ class StageScreen(LectureScreen):
         self._zoom = min(max(self._zoom + by, _ZOOMS[0]), _ZOOMS[-1])
         with contextlib.suppress(JournalError):  # kept for this lecture
             self.settings.set_stage_zoom(self._zoom)
+        before = self._shown()
         self.draw()
+        is_same = before == self._shown()
+        self.show_refusal(_AS_LARGE_AS_IT_FITS if is_same and by > 0 else _SMALLEST if is_same else "")
+
+    def _shown(self) -> list[object]:
+        """Return what headline and body show."""
+        views = [self.query_one(f"#{id_}", StageView) for id_ in ("stage-head", "stage-body")]
+        return [(*view.lines, *view.scaled) for view in views]
 
     def _hide_refusal(self) -> None:
         self.show_refusal("")

@@ -13,12 +13,13 @@ from statistics import median
 from tcptutor.base.algorithm_names import algorithm_name
 from tcptutor.base.errors import TutorError
 from tcptutor.base.key_names import key_name
+from tcptutor.course.activities.choice import MultipleChoice, Order
 from tcptutor.course.activity import Activity, MarkContext
 from tcptutor.course.outline import Course
 from tcptutor.course.step import Step
 from tcptutor.figures.figure import Figure, Motion
 from tcptutor.figures.lines import BAD, MUTED, TEXT
-from tcptutor.room.asked import AskedQuestion, AskedRound, ask, can_ask
+from tcptutor.room.asked import AskedQuestion, AskedRound, ask, by_hands, can_ask, shown_list
 from tcptutor.room.deck import step_of
 from tcptutor.room.prepared import PreparedRuns
 from tcptutor.room.slide_runs import run_shown, slide_run
@@ -50,6 +51,8 @@ from tcptutor.ui.present.stage_text import Block, blocks_of
 from tcptutor.ui.widgets.sweep.scene import CurveScene
 
 _NO_PAGE = "The course no longer has this page."
+_FEWEST_FIGURE_ROWS = 18
+"""Lines of a figure that makes room for large text."""
 _NO_CURVE = "The runs of this curve are not prepared: `tcptutor present --check` makes them."
 
 
@@ -155,7 +158,11 @@ class StageSlide:
         rows = canvas.height - len(above) * canvas.text_height(1) - 1
         spare = rows - len(self._fit(figure, canvas.width, rows).draw())
         larger = canvas.wrap(text, canvas.width, 2) if text else []
-        is_larger = len(larger) * (canvas.text_height(2) + 1) <= spare and large_text.is_drawable(text)
+        needed = len(larger) * (canvas.text_height(2) + 1)
+        # A figure that can be of any height makes room for its text.
+        left = canvas.height - needed - 1 if figure.taller(1) is not figure else 0
+        is_larger = (needed <= spare or left >= _FEWEST_FIGURE_ROWS) and large_text.is_drawable(text)
+        rows = left if is_larger and needed > spare else rows
         drawn = self._fit(figure, canvas.width, rows).draw(t)
         if len(drawn) > rows:
             above, drawn = [], self._fit(figure, canvas.width, canvas.height).draw(t)
@@ -196,11 +203,14 @@ class StageSlide:
         question = self._asked(page, activity, slide.module, run)
         asked = question.rounds[0] if question else None
         text = voted.text if voted else asked.text if asked else str(getattr(activity, "prompt", ""))
-        choices = voted.choices if voted else asked.choices if asked else activity.listed
+        shown = shown_list(page, activity, module=slide.module, seed=self._seed)
+        choices = voted.choices if voted else asked.choices if asked else shown
         if not is_answer:
-            draw_question(canvas, text, choices, zoom, question.setting if question else "")
+            draw_question(canvas, text, choices, zoom, question.setting if question else by_hands(activity))
             return
-        right = choices[voted.right] if voted and voted.right is not None else _right_answer(asked)
+        right = (
+            [choices[voted.right]] if voted and voted.right is not None else _right_answers(asked, activity)
+        )
         why = voted.why_popular_wrong if voted else ""
         draw_answer(canvas, text, right, [_explanation(asked) or activity.explanation, why], zoom)
 
@@ -279,13 +289,18 @@ def _texts(steps: Sequence[AnyStep]) -> list[Block]:
     return texts
 
 
-def _right_answer(asked: AskedRound | None) -> str:
-    """Return the right answer in words; empty if only the run can tell."""
+def _right_answers(asked: AskedRound | None, activity: Activity) -> list[str]:
+    """Return what is right in words, an order with its numbers; nothing if only the run can tell."""
+    match activity:
+        case Order():
+            return [f"{number}. {text}" for number, text in enumerate(activity.listed, start=1)]
+        case MultipleChoice():
+            return [activity.listed[index] for index in activity.right]
     if asked is None:
-        return ""
+        return []
     if asked.numeric is not None:
-        return asked.numeric.answer
-    return asked.choices[asked.right[0]] if len(asked.right) == 1 else ""
+        return [asked.numeric.answer]
+    return [asked.choices[asked.right[0]]] if len(asked.right) == 1 else []
 
 
 def _explanation(asked: AskedRound | None) -> str:

@@ -42,10 +42,13 @@ def sizes(zoom: int) -> tuple[Size, ...]:
 
 def draw_headline(canvas: StageCanvas, text: str, zoom: int, rows: int) -> int:
     """Draw a headline at the top in at most `rows` lines, underlined, and return the lines used."""
-    for size in sizes(min(zoom, 0)):
+    large = [size for size in sizes(min(zoom, 0)) if size > 1]
+    # Narrow letters on one line leave more to the slide than wide ones on two.
+    tried = [(size, most) for most in range(1, _MOST_HEADLINE_LINES + 1) for size in large]
+    for size, most in [*tried, (1, _MOST_HEADLINE_LINES)]:
         lines = canvas.wrap(text, canvas.width, size)
         tall = canvas.text_height(size)
-        if len(lines) <= _MOST_HEADLINE_LINES and len(lines) * tall <= rows and _fits(canvas, lines, size):
+        if len(lines) <= most and len(lines) * tall <= rows and _fits(canvas, lines, size):
             break
     for number, line in enumerate(lines):
         canvas.write(0, number * tall, line, STRONG, size)

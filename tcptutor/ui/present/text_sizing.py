@@ -14,6 +14,8 @@ import time
 import tty
 from collections.abc import Mapping
 
+from tcptutor.base import glyphs
+
 _PATIENCE_S = 1.0
 """Longest wait for the answer. Every terminal answers the last question, so that most take a few milliseconds."""
 _QUESTIONS = b"\r\x1b[6n\x1b]66;s=2; \x07\x1b[6n\r\x1b[K\x1b[c"
@@ -27,13 +29,15 @@ def is_supported(environment: Mapping[str, str], terminal: int = 0) -> bool:
     """Ask the terminal whether it scales text. Call before the app reads keys.
 
     Args:
-        environment: Environment variables; TERM=dumb and NO_TEXT_SIZING forbid the question.
+        environment: Environment variables; TERM=dumb, NO_TEXT_SIZING and a terminal without all characters,
+            such as the Linux console, forbid the question.
         terminal: File descriptor of the terminal.
     """
     if (
         not os.isatty(terminal)
         or environment.get("TERM", "dumb") == "dumb"
         or environment.get("NO_TEXT_SIZING")
+        or glyphs.for_terminal(environment) != "all"
     ):
         return False
     before = termios.tcgetattr(terminal)

@@ -77,3 +77,16 @@ def test_the_terminal_is_asked_once_and_left_as_it_was(answer: bytes, supported:
 
 def test_scaled_text_holds_no_control_characters() -> None:
     assert text_sizing.sequence("9.4\x1b]0;x\x07", 3) == "\x1b]66;s=3;9.4]0;x\x07"
+
+
+@pytest.mark.parametrize("environment", [{"TERM": "linux"}, {"TERM": "xterm-kitty", "NO_TEXT_SIZING": "1"}])
+def test_a_terminal_that_cannot_scale_text_is_not_asked(environment: dict[str, str]) -> None:
+    controller, terminal = pty.openpty()
+    try:
+        assert not text_sizing.is_supported(environment, terminal)
+        os.set_blocking(controller, False)
+        with pytest.raises(BlockingIOError):
+            os.read(controller, 1)
+    finally:
+        os.close(controller)
+        os.close(terminal)

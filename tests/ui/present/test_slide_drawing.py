@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import pytest
+
+from tcptutor.base.errors import UsageError
 from tcptutor.course import load
+from tcptutor.course.activities.choice import MultipleChoice, Order
+from tcptutor.course.activity import Activity
 from tcptutor.figures.lines import TEXT
+from tcptutor.room.asked import ask
+from tcptutor.room.deck import lecture_of, slide_of
+from tcptutor.room.talk import LecturePlace, Talk
 from tcptutor.ui.present import large_text, stage_question, stage_text
 from tcptutor.ui.present.block_raster import BOTH, BlockRaster
 from tcptutor.ui.present.page_figures import fit
 from tcptutor.ui.present.stage_canvas import StageCanvas
+from tcptutor.ui.present.stage_slide import StageSlide
 from tcptutor.ui.present.stage_text import blocks_of
+from tcptutor.ui.widgets.page.text import inline
 
 
 def test_level_and_steep_parts_of_a_line_are_a_cell_thick() -> None:
@@ -85,4 +95,52 @@ def test_choices_of_a_sentence_are_block_letters() -> None:
 def test_a_prediction_names_its_run_below_the_question() -> None:
     canvas = StageCanvas(114, 21)
     stage_question.draw_question(canvas, "What throughput?", (), setting="Reno · 100 Mbit/s · 50 ms")
-    assert any("Reno · 100 Mbit/s" in line.text for line in canvas.lines())
+    shown = [line.text for line in canvas.lines()]
+    assert all(any(row.rstrip() in text for text in shown) for row in large_text.draw("Reno · 100 Mbit/s", 2))
+
+
+def test_the_numbers_of_a_curves_axes_are_three_cells_high_where_there_is_room() -> None:
+    page = next(step for module in load().modules for step in module.steps if step.id == "one-lossy-flow")
+    (figure,) = [each for each in page.figures if each.id == "tooth"]
+    lines = [line.text for line in fit(figure, 114, 26).draw()]
+    assert len(lines) <= 26
+    for number, start in (("60", 0), ("80", 20)):
+        rows = [row.rstrip() for row in large_text.draw(number, 2)]
+        assert any(
+            all(row in line[start:] for row, line in zip(rows, lines[at : at + 3], strict=True))
+            for at in range(len(lines) - 2)
+        )
+    assert any(line.lstrip().startswith("60") for line in (each.text for each in fit(figure, 78, 18).draw()))
+
+
+@pytest.mark.parametrize("kind", [MultipleChoice, Order])
+def test_a_question_by_hands_hides_its_answer_until_asked(kind: type[Activity]) -> None:
+    course = load()
+    asked = [
+        (module, step, each)
+        for module in course.modules
+        for step in module.steps
+        for each in step.activities
+        if isinstance(each, kind)
+    ]
+    for module, step, activity in asked:
+        slide = slide_of(module, step, [f"ask {activity.id}", f"answer {activity.id}"])
+        slides = StageSlide(lecture_of(course, "hands", [slide]), course, "seed")
+        places, rights = [], []
+        for at in (0, 1):
+            canvas = StageCanvas(194, 60)
+            slides.draw_body(canvas, Talk(place=LecturePlace(0, at)), None, -1)
+            shown = "\n".join(line.text for line in canvas.lines())
+            starts = [inline(" ".join(text.split())).plain for text in activity.listed]
+            places.append([shown.find(start) for start in starts])
+            rights.append([start for start in starts if start in shown])
+        assert -1 not in places[0]
+        if isinstance(activity, Order):
+            assert places[0] != sorted(places[0]), "the order of the page is the answer"
+            assert places[1] == sorted(places[1])
+        else:
+            assert isinstance(activity, MultipleChoice)
+            assert all(starts[index] in rights[1] for index in activity.right)
+        with pytest.raises(UsageError, match="show of hands"):
+            ask(step, activity.id, module=module.id, seed="seed")
+    assert asked

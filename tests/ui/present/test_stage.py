@@ -146,12 +146,14 @@ async def test_a_failed_run_leads_to_the_prepared_one(course: Course) -> None:
         assert connection.sent == [StartRun("prepared")]
 
 
-async def test_the_settings_are_shown_before_the_run(course: Course) -> None:
+async def test_the_settings_are_shown_before_the_run_with_their_names_in_large_letters(
+    course: Course,
+) -> None:
     connection = StandIn(TALK)
     async with stage(course, connection) as pilot:
         connection.show(place=LecturePlace(0, 1))
-        await until_text(pilot, "random loss")
-        assert shows_large(pilot, "100 Mbit/s") or shows_large(pilot, "100", 5)
+        await until(pilot, lambda: shows_large(pilot, "random loss", 2))
+        assert shows_large(pilot, "100", 5)
 
 
 async def test_an_earlier_run_is_still_there_after_another_slide(course: Course, lossy: Any) -> None:
@@ -427,6 +429,17 @@ async def test_a_stopped_run_says_when_it_was_stopped(course: Course, lossy: Any
         await until_text(pilot, "stopped at 5 of")
 
 
+async def test_a_run_that_was_stopped_early_has_no_figures_of_now(course: Course, lossy: Any) -> None:
+    connection = StandIn(TALK)
+    async with stage(course, connection) as pilot:
+        connection.show(place=LecturePlace(0, 1))
+        connection.play(lossy, until=1)
+        await until_text(pilot, "throughput now")
+        connection.show(run=RunView(state="ended", id=RUN, is_stopped=True))
+        await until(pilot, lambda: " now" not in text(pilot.app))
+        assert "throughput at its end" in text(pilot.app)
+
+
 @pytest.mark.parametrize("is_watching", [False, True])
 async def test_leaving_says_how_to_come_back_while_the_lecture_goes_on(
     course: Course, is_watching: bool
@@ -447,6 +460,7 @@ async def test_leaving_says_how_to_come_back_while_the_lecture_goes_on(
 
 async def test_a_later_terminal_has_the_ground_and_the_size_of_text_of_the_first(course: Course) -> None:
     settings = Settings(None)
+    settings.set_theme("dark")
     looks = []
     for keys in (("t", "minus"), ()):
         app = PresentApp(StandIn(TALK), course, settings=settings)
@@ -456,3 +470,19 @@ async def test_a_later_terminal_has_the_ground_and_the_size_of_text_of_the_first
             await pilot.pause()
             looks.append((app.current_theme.dark, app._stage._zoom))
     assert looks == [(False, -1)] * 2
+    assert settings.theme == "dark", "the teacher's own app keeps its ground"
+
+
+async def test_text_that_cannot_grow_says_so(course: Course) -> None:
+    slide = Slide(headline="Own", steps=(OwnText(markdown="- a point"), OwnText(markdown="- another")))
+    connection = StandIn(slide)
+    async with stage(course, connection) as pilot:
+        connection.show(place=LecturePlace(0, 1))
+        await until(pilot, lambda: shows_large(pilot, "another"))
+        await pilot.press("plus")
+        await until(pilot, lambda: shows_large(pilot, "another", 5))
+        assert "as large as it fits" not in text(pilot.app)
+        await pilot.press("plus")
+        await until_text(pilot, "as large as it fits")
+        await pilot.press("minus")
+        await until(pilot, lambda: "as large as it fits" not in text(pilot.app))
