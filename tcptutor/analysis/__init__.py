@@ -10,6 +10,7 @@ from tcptutor.analysis.compared.episodes import FlowVerdict, Second
 from tcptutor.analysis.compared.feedback import Mistake, feedback_text, known_mistakes, prediction_feedback
 from tcptutor.analysis.compared.insight import Insight, LimitedTime, Loss, insight
 from tcptutor.analysis.compared.latency import Latency
+from tcptutor.analysis.compared.latency_text import DelayRow, delay_rows, load_text
 from tcptutor.analysis.compared.report import Report, RunFigures, document, report, run_figures
 from tcptutor.analysis.compared.verdict import FairnessSecond, Verdict, explain
 from tcptutor.analysis.compared.what_if import FigureChanged, SettingChanged, SharedHistory, WhatIf, what_if
@@ -61,6 +62,7 @@ __all__ = [
     "ByteSpan",
     "CaptureSize",
     "DelayFigures",
+    "DelayRow",
     "EventKind",
     "Evidence",
     "Expectation",
@@ -105,6 +107,7 @@ __all__ = [
     "WindowTrajectory",
     "capture_size",
     "counted_by_sender",
+    "delay_rows",
     "document",
     "expect",
     "expect_queue",
@@ -118,6 +121,7 @@ __all__ = [
     "is_parameter_known",
     "is_path_known",
     "known_mistakes",
+    "load_text",
     "measure",
     "prediction_feedback",
     "rate_doubt",

@@ -99,7 +99,7 @@ async def test_a_run_ends_with_its_verdict_and_stands_beside_the_next_settings(
         await until_text(pilot, "expected 16.2 Mbit/s")
         await pilot.press("v")
         await until_text(pilot, "why: random loss")
-        await pilot.press("v", "v", "v")
+        await pilot.press("v", "v", "v", "v")
         await until_text(pilot, "expected 16.2 Mbit/s")
         run = app.bench.live.run
         assert journal.pages_of_runs() == {run.id: ("bench", "")}

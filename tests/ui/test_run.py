@@ -67,7 +67,7 @@ async def test_a_run_ends_with_measured_models_own_and_why(make_app, journal) ->
         await until_text(pilot, live.report.verdict.sentence[:20])
         assert any("⠁" <= letter <= "⣿" for letter in text(pilot.app)), "the chart is drawn in braille"
         pictures = [panel.lines]
-        for view in ("models", "flows", "chart"):
+        for view in ("models", "flows", "latency", "chart"):
             await pilot.press("v")
             await until(pilot, lambda: panel.lines != pictures[-1])
             pictures.append(panel.lines)

@@ -108,7 +108,7 @@ BINDINGS: list[BindingType] = [
     priority(
         "greater_than_sign", "figure('change_speed', 1)", "faster", "figure.faster", "play the figure faster"
     ),
-    priority("v", "turn", "view", "lesson.turn", "cycle through chart, all models, each flow"),
+    priority("v", "turn", "view", "lesson.turn", "cycle through chart, all models, each flow, delays"),
     priority("n", "network", "network", "lesson.network", "the network, with what is set on each interface"),
     priority(
         "A", "answers", "answers", "lesson.answers", "all your answers on this page, with their numbers"

@@ -28,7 +28,13 @@ class StoredScreen(ChartScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "flows", "flows", id="stored.flows", tooltip="each flow's figures, or the chart"),
-        Binding("v", "turn", "view", id="stored.turn", tooltip="cycle through chart, all models, each flow"),
+        Binding(
+            "v",
+            "turn",
+            "view",
+            id="stored.turn",
+            tooltip="cycle through chart, all models, each flow, delays",
+        ),
     ]
     OTHER_KEYS = (("↑ ↓", "scroll the flows"),)
     FOOTER: ClassVar[tuple[tuple[str, str], ...]] = (

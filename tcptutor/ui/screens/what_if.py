@@ -75,7 +75,13 @@ class WhatIfScreen(ChartScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "figures", "figures", id="what-if.figures", tooltip="both in numbers, or the chart"),
-        Binding("v", "turn", "view", id="what-if.turn", tooltip="cycle through chart, all models, each flow"),
+        Binding(
+            "v",
+            "turn",
+            "view",
+            id="what-if.turn",
+            tooltip="cycle through chart, all models, each flow, delays",
+        ),
         Binding("s", "stop", "stop", id="what-if.stop", tooltip="stop the run, keeping its data"),
         Binding("escape", "back", "page", id="what-if.back", tooltip="back to the page"),
     ]

@@ -55,7 +55,7 @@ _BINDINGS: list[BindingType] = [
     _key("D", "reset_all", "reset all", "reset-all", "reset all knobs to the experiment's file"),
     _key("r", "run", "run", "run", "run these settings with this seed"),
     _key("s", "stop", "stop", "stop", "stop the run, keeping its data"),
-    _key("v", "view", "view", "view", "cycle through forecast, chart, all models, each flow"),
+    _key("v", "view", "view", "view", "cycle through forecast, chart, all models, each flow, delays"),
     _key("c", "compare", "compare", "compare", "choose up to five earlier runs to compare"),
     _key("k", "save", "save", "save", "save these settings and their run under a name"),
     _key("f", "start_from", "from", "from", "start from saved settings or an experiment of the course"),

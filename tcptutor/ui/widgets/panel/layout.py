@@ -22,10 +22,10 @@ from tcptutor.ui.widgets.chart.comparison import comparison_lines
 from tcptutor.ui.widgets.chart.edge import EdgeKeys
 from tcptutor.ui.widgets.chart.history import History
 from tcptutor.ui.widgets.chart.scene import OwnPrediction, Scene
-from tcptutor.ui.widgets.panel import network, result, ruler, tables, verdict
+from tcptutor.ui.widgets.panel import latency, network, result, ruler, tables, verdict
 from tcptutor.ui.widgets.readout import causes
 
-View = Literal["chart", "cwnd", "models", "flows"]
+View = Literal["chart", "cwnd", "models", "flows", "latency"]
 
 MIN_LIVE_CHART = 10
 """Minimum lines of the chart during a run."""
@@ -67,7 +67,11 @@ def views(live: Live) -> tuple[View, ...]:
         views.append("cwnd")
     if live.report is not None and live.report.comparisons:
         views.append("models")
-    return (*views, "flows") if live.has_samples else tuple(views)
+    if live.has_samples:
+        views.append("flows")
+    if live.report is not None and not live.report.latency.is_empty:
+        views.append("latency")
+    return tuple(views)
 
 
 def render(
@@ -88,6 +92,9 @@ def render(
         return head + tables.model_table(live.report, live.run.experiment, own, width, room, live.formula)
     if view == "flows" and (history.flows or live.run.udp):
         return head + tables.flow_table(live, history, width, room)
+    if view == "latency" and live.report is not None:
+        warmup = live.run.experiment.flows.warmup
+        return head + latency.latency_table(live.report.latency, warmup, width, room)
     return _with_chart(live, history, own, message, "cwnd" if view == "cwnd" else None, width, height, keys)
 
 

@@ -144,7 +144,7 @@ class RunPanel(LinePanel):
         return self._live is not None
 
     def cycle_view(self) -> None:
-        """Show the next view: chart, table of models, flows."""
+        """Show the next view: chart, table of models, flows, delays."""
         if self._live is None:
             return
         self._end_inspection()
