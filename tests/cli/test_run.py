@@ -66,6 +66,30 @@ def test_the_design_s_command_works(
 
 
 @pytest.mark.guest
+def test_captured_segments_wait_as_long_as_the_queue_says(snapshots: Snapshots, without_state: Path) -> None:
+    done = tcptutor(
+        *"run random-loss --set loss=0 --set rate=5Mbit/s --set delay=20ms --set queue=25kB".split(),
+        *"--set duration=5s --set warmup=1s --set capture=on --backend guest --clock virtual --json".split(),
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["latency"]
+    queueing, rtt = found["queueing"], found["rtt"]
+    assert (queueing["source"], rtt["source"]) == ("queue", "segments")
+    # 5 s at 5 Mbit/s are 2064 frames of 1514 bytes; those sent at the end have no ACK yet.
+    assert rtt["samples"] == pytest.approx(2064, rel=0.05)
+    assert found["expected"]["queueing_s"] == pytest.approx(0.04)
+    assert queueing["max_s"] <= 0.04 * 1.05
+    assert found["smallest_rtt_s"] == pytest.approx(0.02, rel=0.15)
+    frame = 1514 * 8 / 5e6
+    for name in ("p50_s", "p95_s"):
+        # A segment waits for the queue, crosses the link, and its ACK may wait for the next segment.
+        assert queueing[name] - frame < rtt[name] - 0.02 < queueing[name] + 3 * frame
+    assert found["loaded"]
+    assert found["round_trips_per_minute"]["loaded"] == pytest.approx(60 / rtt["p50_s"])
+
+
+@pytest.mark.guest
 @pytest.mark.parametrize(
     ("changed", "limited_by"),
     [

@@ -49,16 +49,19 @@ def rtts_of_packets(run: Run, packets: Iterable[tuple[float, str, CapturedPacket
 
 
 def _rtts(connections: Mapping[Connection, int], segments: Sequence[TcpSegment]) -> Iterator[SegmentRtt]:
-    flights = {connection: _Flight(flow, connection, segments) for connection, flow in connections.items()}
-    returning = {(way[2], way[3], way[0], way[1]): flight for way, flight in flights.items()}
+    outstanding = {
+        connection: _OutstandingSegments(flow, connection, segments)
+        for connection, flow in connections.items()
+    }
+    returning = {(way[2], way[3], way[0], way[1]): sent for way, sent in outstanding.items()}
     for each in segments:
-        if each.payload and (flight := flights.get(each.way)):
-            flight.send(each)
-        elif not each.syn and (flight := returning.get(each.way)):
-            yield from flight.acknowledge(each)
+        if each.payload and (sent := outstanding.get(each.way)):
+            sent.send(each)
+        elif not each.syn and (sent := returning.get(each.way)):
+            yield from sent.acknowledge(each)
 
 
-class _Flight:
+class _OutstandingSegments:
     """Segments of a flow under way that were sent once."""
 
     def __init__(self, flow: int, connection: Connection, segments: Sequence[TcpSegment]) -> None:
