@@ -62,6 +62,7 @@ def run(
             checks.experiment = traffic.experiment
             checks.check_duration(traffic.missing)
             checks.suspect += traffic.failures
+            checks.invalid += traffic.problems
             is_alone = environment is None or environment.backend == "guest"
             clock = environment.clock if environment is not None else "virtual"
             checks.check_processors(traffic.processors.shares(), is_alone, clock)

@@ -273,6 +273,14 @@ class FidelityChecks(Doubts):
         if dropped is not None:
             self.checks["firewall drops"] = dropped
 
+    def check_short_flows(self, begun: int, due: int) -> None:
+        """Check that all short flows `due` in this time have begun."""
+        self.checks["short flows"] = begun
+        if begun < due:
+            self.suspect.append(
+                f"{due - begun} of {due} short flows did not begin in time: the machine is too busy"
+            )
+
     def record_stop(self, seconds: float) -> None:
         """Record that the run was stopped after `seconds`."""
         warmup = self.experiment.flows.warmup

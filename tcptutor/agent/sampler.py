@@ -15,7 +15,16 @@ from tcptutor.agent.netlink import Address, Length, QueueLength, SockDiag, tcp_r
 from tcptutor.agent.network import Host
 from tcptutor.agent.tracing import Tracing
 from tcptutor.base.errors import LabError
-from tcptutor.run import CapturedAt, Ended, QueueSample, SenderSample, TimerCounts, UdpResult, UdpSample
+from tcptutor.run import (
+    CapturedAt,
+    Ended,
+    QueueSample,
+    SenderSample,
+    TimerCounts,
+    TransferRecord,
+    UdpResult,
+    UdpSample,
+)
 from tcptutor.run.plausible import LATE, Doubts
 from tcptutor.wire import tcp_info
 from tcptutor.wire.protocol import RawSamples
@@ -313,6 +322,7 @@ class Sampler:
         planned: bool,
         udp: Sequence[UdpResult] = (),
         captured: Sequence[CapturedAt] = (),
+        transfers: Sequence[TransferRecord] = (),
     ) -> Ended:
         """Return the final report of the run, which took `seconds` of the lab's time."""
         return Ended(
@@ -328,4 +338,5 @@ class Sampler:
             self.trace.lost if self.trace is not None else None,
             tuple(udp),
             tuple(captured),
+            tuple(transfers),
         )

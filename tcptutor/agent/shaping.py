@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 
 from tcptutor.agent.netlink import ROOT, NetlinkError, QdiscState, Route
 from tcptutor.agent.network import Interface
@@ -30,10 +30,10 @@ def apply(interface: Interface, chain: Chain) -> None:
         _put(route.add, index, chain)
 
 
-def change(interface: Interface, chain: Chain) -> None:
-    """Change the settings of the existing disciplines of `interface`, without losing queued packets."""
+def change(interface: Interface, chain: Chain, kinds: Container[str] = KINDS) -> None:
+    """Change the settings of the existing disciplines of `interface` without losing queued packets; only of `kinds`."""
     with Route(interface.pid) as route:
-        _put(route.change, route.index(interface), chain)
+        _put(route.change, route.index(interface), chain, kinds)
 
 
 def clear(interface: Interface) -> None:
@@ -51,8 +51,12 @@ def handle(level: int) -> int:
     return _HANDLE_STEP * (level + 1)
 
 
-def _put(put: Callable[[int, int, int, Qdisc], None], index: int, chain: Chain) -> None:
+def _put(
+    put: Callable[[int, int, int, Qdisc], None], index: int, chain: Chain, kinds: Container[str] = KINDS
+) -> None:
     for level, qdisc in enumerate(chain):
+        if qdisc.kind not in kinds:
+            continue
         # netem and tbf have one class, with the number 1.
         parent = handle(level - 1) + 1 if level else ROOT
         try:

@@ -18,7 +18,7 @@ import struct
 import termios
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import partial
@@ -26,19 +26,26 @@ from typing import NoReturn
 
 from tcptutor.agent.flow_group import Group
 from tcptutor.agent.network import Host, network_of
+from tcptutor.agent.transfers import TransferTimes
 from tcptutor.base.errors import LabError
+from tcptutor.run.samples import TransferRecord
 from tcptutor.spec import LENGTH
+from tcptutor.spec.parts import REQUEST
 
 _SO_MAX_PACING_RATE = 47
 """asm-generic/socket.h"""
 _PACING_RATE = struct.Struct("@L")
 """An unsigned long, bytes/s."""
-_RESET_AT_CLOSE = struct.pack("ii", 1, 0)
+RESET_AT_CLOSE = struct.pack("ii", 1, 0)
 """SO_LINGER: discard unsent data."""
 _SINK = mmap.mmap(-1, 1 << 26)
 """Nominal buffer for received data, which the kernel discards (MSG_TRUNC). Its size lets a receiver return from the
 kernel only once per 64 MiB."""
 _DISCARD = socket.MSG_WAITALL | socket.MSG_TRUNC
+
+
+MOST_REQUESTS = 4000
+"""Largest number of requests that a group of flows records; after them its clients ask no more."""
 
 
 class _Stage(IntEnum):
@@ -91,6 +98,8 @@ class StreamGroup(Group):
     process: FlowProcess = field(kw_only=True)
     """Process of the threads, shared with other groups."""
     _flows: list[_Flow] = field(default_factory=list)
+    _requests: list[TransferTimes] = field(default_factory=list)
+    """Times of each flow's requests; empty without requests."""
     _listener: socket.socket | None = None
     _may_connect: Gate = field(init=False)
     _may_send: Gate = field(init=False)
@@ -110,8 +119,10 @@ class StreamGroup(Group):
         except OSError as error:
             where = f"port {self.port} of {self.receiver.name}"
             raise LabError(f"cannot listen at {where} ({error.strerror}): {self.remedy}") from error
+        if self.experiment.request(self.flows[0]) is not None:
+            self._requests = [TransferTimes(MOST_REQUESTS // len(self.flows)) for _ in self.flows]
         for _ in self.flows:
-            self.process.add(partial(self._receive, listener))
+            self.process.add(partial(self._receive, listener, self._requests))
         size = _Flow.NUMBERS
         status = memoryview(mmap.mmap(-1, 4 * size * len(self.flows))).cast("i")
         for place, (_, address) in enumerate(self.addresses):
@@ -153,7 +164,42 @@ class StreamGroup(Group):
                 return f"flow {number + 1} of {self.sender.name} {what} ({flow.error}): {self.remedy}"
         return f"the flows' process ended: {self.remedy}" if self.process.ended else ""
 
+    def set_algorithm(self, name: str) -> None:
+        """Set the congestion control of all connections from now on. Raises LabError."""
+        for flow in self._flows:
+            try:
+                flow.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
+            except OSError as error:
+                raise LabError(
+                    f"the kernel refuses the algorithm {name} ({error.strerror}): {self.remedy}"
+                ) from error
+
+    @property
+    def algorithms(self) -> set[str]:
+        """Congestion controls of the connections, by the kernel's names."""
+        raw = (flow.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16) for flow in self._flows)
+        return {name.rstrip(b"\0").decode() for name in raw}
+
+    def transfers(self, began: float) -> list[TransferRecord]:
+        """Return the requests so far in order of time for each flow; `began` is the start of the traffic, s."""
+        if (size := self.experiment.request(self.flows[0])) is None:
+            return []
+        return [
+            TransferRecord(
+                round(max(0.0, start - began), 6),
+                flow,
+                size,
+                None if end is None else round(end - start, 6),
+                True,
+            )
+            for flow, times in zip(self.flows, self._requests, strict=False)
+            for start, end in map(times.of, range(times.most))
+            if start is not None
+        ]
+
     def stop(self) -> None:
+        while self._requests:
+            self._requests.pop().close()
         for flow in self._flows:
             flow.socket.close()
         if self._listener is not None:
@@ -168,7 +214,7 @@ class StreamGroup(Group):
             new = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         new.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         # A listener passes these options on to its connections.
-        new.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_AT_CLOSE)
+        new.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_AT_CLOSE)
         new.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, self._algorithm)
         if (size := self.experiment.flows.buffer) is not None:
             new.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size)
@@ -192,8 +238,14 @@ class StreamGroup(Group):
 
     def _write(self, end: socket.socket) -> None:
         """Send all data of a flow; without a fixed amount, until an OSError."""
-        if (message := self.experiment.message(self.flows[0])) is not None:
+        flow = self.flows[0]
+        if (message := self.experiment.message(flow)) is not None:
             self._write_messages(end, message)
+        if (on_time := self.experiment.on_time(flow)) is not None:
+            self._write_and_pause(end, on_time)
+        if (answer := self.experiment.request(flow)) is not None:
+            self._answer(end, answer)
+            return
         data = memoryview(bytes(self.experiment.write or LENGTH))
         left = self.experiment.flows.bytes
         if left is None:
@@ -210,9 +262,43 @@ class StreamGroup(Group):
             due += self.experiment.flows.interval
             time.sleep(max(0.0, due - time.monotonic()))
 
-    def _receive(self, listener: socket.socket) -> None:
+    def _write_and_pause(self, end: socket.socket, seconds: float) -> NoReturn:
+        """Write for `seconds`, pause, and write again, until an OSError."""
+        data = memoryview(bytes(self.experiment.write or LENGTH))
+        while True:
+            until = time.monotonic() + seconds
+            while time.monotonic() < until:
+                end.send(data)
+            time.sleep(self.experiment.flows.off_time)
+
+    def _answer(self, end: socket.socket, size: int) -> None:
+        """Send an answer for each request, until the client ends or an OSError."""
+        answer = bytes(size)
+        while len(end.recv(REQUEST, socket.MSG_WAITALL)) == REQUEST:
+            end.sendall(answer)
+
+    def _ask(self, end: socket.socket, size: int, times: TransferTimes) -> None:
+        """Request `size` bytes, wait for all of them, think, and ask again."""
+        request = bytes(REQUEST)
+        for place in range(times.most):
+            times.start(place, time.monotonic())
+            end.sendall(request)
+            left = size
+            while left:
+                count = end.recv_into(_SINK, min(left, len(_SINK)), _DISCARD)
+                if not count:
+                    return
+                left -= count
+            times.end(place, time.monotonic())
+            time.sleep(self.experiment.flows.think_time)
+        signal.pause()
+
+    def _receive(self, listener: socket.socket, times: Sequence[TransferTimes]) -> None:
         with contextlib.suppress(OSError):
-            end, _ = listener.accept()
+            end, peer = listener.accept()
+            if (answer := self.experiment.request(self.flows[0])) is not None:
+                self._may_send.wait()
+                self._ask(end, answer, times[peer[1] - self.first_port])
             size = self.experiment.flows.length or len(_SINK)
             while end.recv_into(_SINK, size, _DISCARD):
                 pass

@@ -19,10 +19,11 @@ from tcptutor.agent.channel import Channel
 from tcptutor.agent.counters import Processors
 from tcptutor.agent.fidelity import FidelityChecks
 from tcptutor.agent.flow_group import RUN_AGAIN, Group
-from tcptutor.agent.host_settings import Setup
+from tcptutor.agent.host_settings import Setup, mtu, set_mtu
 from tcptutor.agent.netlink import QueueLength
 from tcptutor.agent.network import Interface, Network
 from tcptutor.agent.sampler import SampledFlow, Sampler
+from tcptutor.agent.short_flows import ShortFlows
 from tcptutor.agent.streams import FlowProcess, StreamGroup
 from tcptutor.agent.tracing import Tracing
 from tcptutor.agent.udp import UdpGroup, UdpReports
@@ -70,6 +71,11 @@ class RunningTraffic:
         """Experiment with all path changes so far."""
         self.process = FlowProcess()
         self.groups = groups(network, experiment, first_port, self.process)
+        self.short_flows = (
+            ShortFlows(network, experiment, self.process) if experiment.has_short_flows else None
+        )
+        self.problems: list[str] = []
+        """A sentence for each change that the kernel does not hold as requested."""
         self.sampler = Sampler(channel, sample_hz)
         for group in self.groups:
             for number, address in group.addresses:
@@ -99,6 +105,8 @@ class RunningTraffic:
             cleanup.callback(self.sampler.close)
             for group in self.groups:
                 cleanup.callback(group.stop)
+            if self.short_flows is not None:
+                cleanup.callback(self.short_flows.stop)
             cleanup.callback(self.process.stop)
 
     def start(self) -> bool:
@@ -110,6 +118,8 @@ class RunningTraffic:
         self.processors.restart()
         for group in self.groups:
             group.prepare()
+        if self.short_flows is not None:
+            self.short_flows.prepare()
         self.process.start()
         for group in self.groups:
             while not group.prepared:
@@ -128,6 +138,8 @@ class RunningTraffic:
         self.sampler.begin(time.monotonic())
         for group in now:
             group.send()
+        if self.short_flows is not None:
+            self.short_flows.send()
         return is_loss_free
 
     def _connect(self, now: list[Group]) -> None:
@@ -177,7 +189,7 @@ class RunningTraffic:
 
             return start
 
-        actions = [(change.at, change_path(change)) for change in self.experiment.path.changes]
+        actions = [(change.at, change_path(change)) for change in self.experiment.path.all_changes]
         actions += [(group.start, begin(group)) for group in self.groups if group.start > 0]
         actions.append((self.experiment.flows.warmup, self.processors.restart))
         return sorted(actions, key=lambda action: action[0])
@@ -192,12 +204,41 @@ class RunningTraffic:
         if change.name == "link":
             shaping.set_link(self.network.bottleneck, up=bool(change.value))
             return
+        if change.name == "algorithm":
+            self._change_algorithm(change.algorithm)
+            return
+        if change.name == "mtu":
+            self._change_mtu(round(change.value))
+            return
         self._path = self._path.after(change)
         path, seed = plan.forward(self._path), self.experiment.seed
-        shaping.change(
-            self.network.bottleneck,
-            plan.chain(path, self.experiment.hosts.mtu, seed, self._has_netem, self.experiment.packet),
-        )
+        chain = plan.chain(path, self.experiment.hosts.mtu, seed, self._has_netem, self.experiment.packet)
+        if path.rate_trace and change.name == "rate":
+            # Setting netem again would restart its random numbers at each step.
+            shaping.change(self.network.bottleneck, chain, ("tbf",))
+        else:
+            shaping.change(self.network.bottleneck, chain)
+
+    def _change_algorithm(self, name: str) -> None:
+        streams = [group for group in self.groups if isinstance(group, StreamGroup)]
+        for group in streams:
+            group.set_algorithm(name)
+        if wrong := sorted({each for group in streams for each in group.algorithms} - {name}):
+            self.problems.append(f"algorithm: asked for {name}, the kernel holds {', '.join(wrong)}")
+
+    def _change_mtu(self, size: int) -> None:
+        now = self.experiment.at(time.monotonic() - self.sampler.began)
+        set_mtu(self.network, size)
+        if self._chains.get(self.network.bottleneck):
+            chain = plan.chain(
+                plan.forward(self._path), size, now.seed, self._has_netem, min(now.packet, size)
+            )
+            shaping.change(self.network.bottleneck, chain)
+        for interface in self.network.interfaces:
+            if (actual := mtu(interface)) != size:
+                self.problems.append(
+                    f"{interface.name}: asked for an MTU of {size}, the kernel holds {actual}"
+                )
 
     def sample(self) -> float:
         """Sample for the length of the experiment, apply its scheduled actions, and return the sampled time, s."""
@@ -259,7 +300,18 @@ class RunningTraffic:
             captured, blocks = self.capture.end(self.sampler.began)
             for block in blocks:
                 self.channel.send(block)
-        return self.sampler.ended(checks, seconds, is_complete, planned=True, udp=udp, captured=captured)
+        began = self.sampler.began
+        transfers = [
+            each for group in self.groups if isinstance(group, StreamGroup) for each in group.transfers(began)
+        ]
+        if self.short_flows is not None:
+            short = self.short_flows.transfers(began)
+            checks.check_short_flows(len(short), self.short_flows.due(seconds))
+            transfers += short
+        transfers.sort(key=lambda transfer: transfer.t)
+        return self.sampler.ended(
+            checks, seconds, is_complete, planned=True, udp=udp, captured=captured, transfers=transfers
+        )
 
 
 def groups(network: Network, experiment: Experiment, first_port: int, process: FlowProcess) -> list[Group]:
@@ -267,17 +319,19 @@ def groups(network: Network, experiment: Experiment, first_port: int, process: F
 
     The TCP flows' ends go into `process`, which the caller starts and stops. Source ports begin at `first_port`.
     """
-    members: dict[tuple[int, bool, str, int | None, float], list[int]] = {}
+    members: dict[tuple[int, tuple[bool, object, object, object, object], float], list[int]] = {}
     for flow in range(experiment.total_streams):
         settings = (
             experiment.reversed(flow),
             experiment.algorithm(flow),
             experiment.message(flow),
-            experiment.start(flow),
+            experiment.on_time(flow),
+            experiment.request(flow),
         )
-        members.setdefault((flow // experiment.flows.streams, *settings), []).append(flow)
+        pair = flow // experiment.flows.streams
+        members.setdefault((pair, settings, experiment.start(flow)), []).append(flow)
     result: list[Group] = []
-    for (pair, is_reversed, _, _, start), flows in members.items():
+    for (pair, (is_reversed, *_), start), flows in members.items():
         hosts = network.senders[pair], network.receivers[pair]
         sender, receiver = reversed(hosts) if is_reversed else hosts
         # The flows of a group need not have consecutive numbers, but their ports are consecutive.

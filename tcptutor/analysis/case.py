@@ -15,6 +15,8 @@ import msgspec
 from tcptutor.base import units
 from tcptutor.spec import Experiment, Path, default_burst
 from tcptutor.spec.parts import ETHERNET_HEADER
+from tcptutor.spec.rate_trace import mean_rate
+from tcptutor.spec.short_flows import arrivals
 from tcptutor.theory import INITIAL_WINDOW, LIMITED, sawtooth_utilisation, shared_utilisation
 
 PATH_RTT = 1e-4
@@ -85,8 +87,8 @@ class FlowCase(NamedTuple):
     """RTT without queueing, s."""
     start: float = 0.0
     """Start, in seconds after the traffic began."""
-    message: int | None = None
-    """Bytes that the application sends at a time; None if it sends all the time."""
+    pauses: bool = False
+    """Whether the application does not write all the time."""
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,12 +147,14 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     """True if the bottleneck's queue is too short for a burst of a few segments."""
     copies: float
     """Copies of each segment that cross the link; netem duplicates before the link."""
+    short_rate: float
+    """Rate of the data of short flows at the link, bit/s of frames."""
     udp_rate: float
     """Rate of the UDP flows at the link, bit/s of frames; all UDP goes forward."""
     capacity: float | None
     """Payload capacity of the link, bit/s; None if the link is unshaped."""
     tcp_capacity: float | None
-    """Payload capacity left to TCP next to UDP, bit/s; None if the link is unshaped."""
+    """Payload capacity left to TCP next to UDP and short flows, bit/s; None if the link is unshaped."""
     ack_rate: float | None
     """ACKs per second that the reverse path can carry, each with full headers; None if it is unshaped."""
 
@@ -258,11 +262,13 @@ def case_of(
     bucket = (None if is_reverse else path.burst) or default_burst(rate, frame) if rate else 0
     copies = 1.0 if is_reverse else 1 + path.duplicate
     udp_rate = 0.0 if is_reverse else _udp_rate(experiment, mss)
+    short_rate = 0.0 if is_reverse else _short_rate(experiment, ratio)
     capacity = rate * ratio if rate else None
     tcp_capacity = None
     if rate is not None and capacity is not None:
         left = _left_by_udp(experiment, rate, udp_rate, count if is_fair else 0)
         tcp_capacity = (capacity if left is None else left * ratio) / copies
+        tcp_capacity = max(LEAST_ROOM * tcp_capacity, tcp_capacity - short_rate * ratio)
     ack_path = path.rate if is_reverse else path.reverse_rate
     ack_rate = None if ack_path is None else ack_path / (8 * (experiment.headers + experiment.framing))
 
@@ -311,6 +317,7 @@ def case_of(
         bucket=bucket,
         bursts_overflow=rate is not None and queue < BURST_FRAMES * frame,
         copies=copies,
+        short_rate=short_rate,
         udp_rate=udp_rate,
         capacity=capacity,
         tcp_capacity=tcp_capacity,
@@ -329,7 +336,7 @@ def case_of(
         ),
         fq_rate=fq_rate,
         paced_rate=min((one for one in (plan.pacing, fq_rate) if one is not None), default=None),
-        can_simulate=_can_simulate(path, qdisc, algorithms, bool(udp_rate) or is_cut),
+        can_simulate=_can_simulate(path, qdisc, algorithms, bool(udp_rate or short_rate) or is_cut),
         count_prefix=f"{count} × " if count > 1 else "",
         share_text=f"{segment}/{round(segment / ratio)}",
     )
@@ -343,7 +350,7 @@ def flow_case(experiment: Experiment, flow: int, path: Path | None = None) -> Fl
         algorithm=experiment.algorithm(flow),
         rtt=experiment.delay(flow) + longer + PATH_RTT,
         start=experiment.start(flow),
-        message=experiment.message(flow),
+        pauses=experiment.pauses(flow),
     )
 
 
@@ -356,10 +363,18 @@ def payload_ratio(experiment: Experiment) -> float:
 def path_at(experiment: Experiment, moment: float) -> Path:
     """Return the path at `moment`, s, with all changes applied except cuts of the link."""
     path = experiment.path
-    for change in experiment.path.changes:
+    for change in experiment.path.all_changes:
         if change.at <= moment + 1e-9 and change.name != "link":
             path = path.after(change)
     return path
+
+
+def mean_path(experiment: Experiment, moment: float, start: float, end: float) -> Path:
+    """Return the path at `moment`, s; a rate that follows a trace is its mean from `start` to `end`, s."""
+    path = path_at(experiment, moment)
+    if not path.rate_trace or end <= start:
+        return path
+    return msgspec.structs.replace(path, rate=mean_rate(path.rate_trace, start, end))
 
 
 def _kinds(flows: tuple[FlowCase, ...]) -> tuple[tuple[FlowCase, int], ...]:
@@ -408,6 +423,13 @@ def _udp_rate(experiment: Experiment, mss: int) -> float:
         * (datagram + packets * _UDP_OVERHEAD)
         / datagram
     )
+
+
+def _short_rate(experiment: Experiment, ratio: float) -> float:
+    """Return the mean rate of the short flows' data, bit/s of frames: a large one lasts beyond the warm-up."""
+    if not experiment.has_short_flows:
+        return 0.0
+    return 8 * sum(each.bytes for each in arrivals(experiment)) / experiment.seconds / ratio
 
 
 def _left_by_udp(experiment: Experiment, rate: float, udp_rate: float, flows_in_turn: int) -> float | None:

@@ -23,6 +23,7 @@ from tcptutor.run import (
     SampleTable,
     Status,
     Table,
+    TransferTable,
 )
 from tcptutor.spec import Experiment
 from tcptutor.wire import protocol, tcp_info
@@ -133,6 +134,7 @@ def add(run: Run, event: Event) -> None:
             run.flows = list(event.flows)
             run.udp = list(event.udp)
             run.captured = list(event.captured)
+            run.transfers = TransferTable(event.transfers)
             run.fidelity = event.fidelity
             run.experiment_s = event.seconds
             run.complete = event.complete

@@ -22,7 +22,7 @@ T = TypeVar("T")
 UNKNOWN = "–"
 """The display of an unknown figure."""
 
-Kind = Literal["rate", "time", "ratio", "size", "window", "count", "number", "name", "changes"]
+Kind = Literal["rate", "time", "ratio", "size", "window", "count", "number", "name", "changes", "trace"]
 
 _TIMES = {
     "s": 1.0, "sec": 1.0, "secs": 1.0, "second": 1.0, "seconds": 1.0,

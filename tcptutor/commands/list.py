@@ -271,10 +271,18 @@ _EXAMPLES = {
     "directions": "forward,reverse",
     "duration": "10s",
     "messages": "200kB",
+    "off_time": "2s",
+    "on_times": "3s",
+    "requests": "50kB",
+    "short_arrivals": "5",
+    "short_load": "20%",
+    "short_size": "30kB",
+    "think_time": "500ms",
     "mss": "1000",
     "mtu": "1400",
     "offloads": "on",
     "pair_delays": "10ms,40ms",
+    "rate_trace": "'0s 10Mbit/s; 5s 2Mbit/s'",
     "snaplen": "1514",
     "starts": "0s,5s",
     "udp_streams": "1",
@@ -288,6 +296,11 @@ _WITH = {
     "ce_threshold": ("rate=20Mbit/s", "qdisc=fq_codel", "ecn=on"),
     "directions": ("streams=2",),
     "interval": ("messages=200kB",),
+    "off_time": ("on_times=3s",),
+    "short_load": ("rate=20Mbit/s",),
+    "short_size": ("short_arrivals=5",),
+    "short_sizes": ("short_arrivals=5",),
+    "think_time": ("requests=50kB",),
     "jitter_shape": ("jitter=2ms",),
     "pair_delays": ("pairs=2",),
     "reverse_queue": ("reverse_rate=1Mbit/s",),
@@ -316,7 +329,7 @@ def explained(whole: course.Course, known: Parameter) -> tuple[list[str], dict[s
         ),
         ("example", sample),
     ]
-    if known.kind == "changes":
+    if known.kind in ("changes", "trace"):
         rows[1] = ("written as", "a list, separated by semicolons")
     elif known.is_list:
         rows[1] = ("written as", f"a list, separated by commas, of {rows[1][1]}")

@@ -20,7 +20,7 @@ from tcptutor.commands.latency import latency_lines
 from tcptutor.commands.output import Tone, count, toned, width
 from tcptutor.run import FlowResult, Run, UdpResult, sum_or_none
 from tcptutor.runs import packets
-from tcptutor.spec import Experiment, settings
+from tcptutor.spec import Experiment, shown_settings
 
 _FACTS = 9
 """Width of the column of names."""
@@ -99,7 +99,9 @@ def _packets(run: Run, file: Path | None) -> list[Row]:
 
 
 def _settings(run: Run) -> str:
-    given = {name: text for name, text in settings(run.experiment).items() if is_parameter_known(run, name)}
+    given = {
+        name: text for name, text in shown_settings(run.experiment).items() if is_parameter_known(run, name)
+    }
     # Imported runs and runs by hand have no seed.
     if not is_imported(run) and run.experiment.name != "by-hand":
         given["seed"] = str(run.experiment.seed)

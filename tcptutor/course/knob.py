@@ -13,7 +13,7 @@ from tcptutor.course.activity import Problem
 from tcptutor.spec import Experiment, Parameter
 from tcptutor.spec.parameters import read_sysctl, sysctl_name
 
-_NO_KNOBS = ("changes", "acks", "duration", "warmup")
+_NO_KNOBS = ("changes", "rate_trace", "acks", "duration", "warmup")
 """Parameters that set the measurement itself, and one whose text contains the separator of settings."""
 
 

@@ -246,11 +246,11 @@ def first_loss(part: RunPart) -> float:
 
 def slow_start_end(part: RunPart) -> float:
     """Return when slow start (BBR: STARTUP) ended, s since the traffic began, averaged over the flows."""
-    from tcptutor.analysis.observed.figures import phases  # noqa: PLC0415
+    from tcptutor.analysis.observed.figures import algorithms_of, phases  # noqa: PLC0415
 
     ends = []
     for trace in part.traces:
-        found = phases(trace, part.run.experiment.algorithm(trace.flow))
+        found = phases(trace, algorithms_of(part.run.experiment, trace.flow))
         ends += [phase.end for phase in found if phase.name == "slow-start" and phase.end < found[-1].end][:1]
     return fmean(ends or _none("no flow left slow start in this run"))
 

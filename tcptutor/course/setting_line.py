@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tcptutor.base import sizes, units
 from tcptutor.base.algorithm_names import algorithm_name
+from tcptutor.spec.rate_trace import summary
 
 if TYPE_CHECKING:
     from tcptutor.spec import Experiment
@@ -34,7 +35,8 @@ def experiment_line(experiment: Experiment, width: int | None = None, *, with_se
     if path.unread:
         parts.append(f"not read: {', '.join(path.unread)}")
     elif path.rate or not imported:
-        parts.append(units.rate(path.rate) if path.rate else "no rate limit")
+        traced = f"rate trace of {summary(path.rate_trace)}" if path.rate_trace else ""
+        parts.append(traced or (units.rate(path.rate) if path.rate else "no rate limit"))
     if path.delay:
         jitter = f" ± {units.seconds(path.jitter)}" if path.jitter else ""
         parts.append(f"{units.seconds(path.delay)}{jitter}")

@@ -30,7 +30,7 @@ from tcptutor.base.errors import TutorError, UnitError, UsageError, unknown
 from tcptutor.exchange.curves import QUANTITIES, Curve
 from tcptutor.run import Run, cuts_at
 from tcptutor.runs import packets
-from tcptutor.spec import ALGORITHMS, Experiment, settings
+from tcptutor.spec import ALGORITHMS, Experiment, shown_settings
 
 TITLES = {
     "cwnd": ("Congestion window", "segments"),
@@ -158,7 +158,7 @@ def run_names(runs: Sequence[Run]) -> list[str]:
     texts = [
         {
             "": run.experiment.name,
-            **settings(run.experiment),
+            **shown_settings(run.experiment),
             "seed": str(run.experiment.seed),
             "on": _lab_of(run),
         }

@@ -26,7 +26,7 @@ from tcptutor.exchange.run_chart import run_chart
 from tcptutor.journal import Journal
 from tcptutor.journal.fold import JournalRecord, progress
 from tcptutor.run import Run, files
-from tcptutor.spec import settings
+from tcptutor.spec import shown_settings
 
 
 class NotebookPrediction(NamedTuple):
@@ -287,7 +287,7 @@ def _as_posed(question: Question, response: Response) -> Question:
 
 def _run(run: Run) -> NotebookRun:
     found = report(run)
-    chosen = ", ".join(f"{name} {text}" for name, text in settings(run.experiment).items())
+    chosen = ", ".join(f"{name} {text}" for name, text in shown_settings(run.experiment).items())
     environment = run.environment
     recorded = environment.versions.get("recorded", "") if environment.backend == "replay" else ""
     origin = f"a recording ({recorded})" if recorded else f"{environment.backend}, {environment.clock} clock"

@@ -30,6 +30,7 @@ from tcptutor.run.samples import (
     Retransmission,
     Sample,
     SenderSample,
+    TransferRecord,
     UdpSample,
     arrived_bytes,
     cuts_at,
@@ -42,6 +43,7 @@ from tcptutor.run.tables import (
     SampleTable,
     SenderTable,
     Table,
+    TransferTable,
     UdpTable,
 )
 
@@ -75,6 +77,8 @@ __all__ = [
     "Status",
     "Table",
     "TimerCounts",
+    "TransferRecord",
+    "TransferTable",
     "UdpResult",
     "UdpSample",
     "UdpTable",

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from tcptutor.base import units
 from tcptutor.run import FlowResult, QueueSample, UdpResult
 from tcptutor.spec import Experiment, default_burst
-from tcptutor.spec.parts import ETHERNET_HEADER
+from tcptutor.spec.parts import ETHERNET_HEADER, Path, trace_burst
+from tcptutor.spec.rate_trace import mean_rate
 
 SLACK = 0.03
 """Largest relative deviation of a bottleneck's throughput from its rate."""
@@ -49,7 +50,7 @@ def allowed_bytes(experiment: Experiment, start: float, end: float, reverse: boo
     rate = path.reverse_rate if reverse else path.rate
     if rate is None:
         return None
-    changes = [] if reverse else [one for one in path.changes if one.name != "link" and one.at < end]
+    changes = [] if reverse else [one for one in path.all_changes if one.name != "link" and one.at < end]
     # The initial bucket is empty once traffic flows; a path with little traffic keeps it in reserve.
     allowed, at = 0.0, start
     for change in changes:
@@ -58,7 +59,8 @@ def allowed_bytes(experiment: Experiment, start: float, end: float, reverse: boo
             allowed += rate / 8 * max(0.0, change.at - at)
             rate, at = change.value, max(at, change.at)
         if change.at >= start - _LATE:
-            allowed += default_burst(max(rate, before), frame) + max(0.0, before - rate) / 8 * _LATE
+            bucket = trace_burst if path.rate_trace else default_burst
+            allowed += bucket(max(rate, before), frame) + max(0.0, before - rate) / 8 * _LATE
     # One frame can straddle each end of the interval.
     return allowed + rate / 8 * max(0.0, end - at) + 2 * frame
 
@@ -116,9 +118,20 @@ def _too_much(carried: float, most: float) -> str:
     return f"{units.rate(carried)} were carried, more than the {units.rate(most)} that the path lets through"
 
 
-def busy_periods(queue: Sequence[QueueSample]) -> tuple[float, int, int]:
-    """Return the seconds in which the queue was never empty, the bytes sent meanwhile, and the number of intervals."""
-    seconds, sent, stretches = 0.0, 0, 0
+class BusyPeriods(NamedTuple):
+    """Times in which the bottleneck's queue was never empty, added up."""
+
+    seconds: float
+    sent: int
+    """Bytes of frames."""
+    number: int
+    allowed: float | None
+    """Bytes that the path's rate trace lets through meanwhile; None without a trace."""
+
+
+def busy_periods(queue: Sequence[QueueSample], path: Path) -> BusyPeriods:
+    """Return the times in which the queue was never empty."""
+    seconds, sent, stretches, bits = 0.0, 0, 0, 0.0
     last: QueueSample | None = None
     for before, now in pairwise(queue):
         # A single frame can be in the queue while the link is idle; two mean a busy link.
@@ -127,4 +140,6 @@ def busy_periods(queue: Sequence[QueueSample]) -> tuple[float, int, int]:
             last = now
             seconds += now.t - before.t
             sent += now.sent - before.sent
-    return seconds, sent, stretches
+            if path.rate_trace and now.t > before.t:
+                bits += mean_rate(path.rate_trace, before.t, now.t) * (now.t - before.t)
+    return BusyPeriods(seconds, sent, stretches, bits / 8 if path.rate_trace else None)

@@ -10,21 +10,22 @@ import msgspec
 
 from tcptutor.base import units
 from tcptutor.base.errors import ParameterError, UnitError
-from tcptutor.spec import Experiment, Path, build
+from tcptutor.spec import ALGORITHMS, Experiment, build, rate_trace
 from tcptutor.spec.parameters import (
-    ALGORITHMS,
     PARAMETERS,
     Parameter,
+    brief,
     parameter,
     read,
     read_sysctl,
     settings,
     sysctl_name,
 )
+from tcptutor.spec.parts import OF_HOSTS
 
 LINK = "link"
 """The state of the bottleneck link, up or down: it can change during a run and is not a parameter."""
-DURING = ("rate", "delay", "jitter", "loss", "queue", LINK)
+DURING = ("rate", "delay", "jitter", "loss", "queue", LINK, *OF_HOSTS)
 """Names that can change during a run."""
 _FIRST_VALUES = {"loss": "0.1 %", "jitter": "1 ms", "delay": "20 ms", "duplicate": "1 %", "reorder": "1 %"}
 """Suggested values for parameters that are zero or unset."""
@@ -68,6 +69,9 @@ def _changed_throughout(experiment: Experiment, name: str, text: str) -> Experim
     if name in DURING and any(change.name == name for change in experiment.path.changes):
         changes = tuple(change for change in experiment.path.changes if change.name != name)
         experiment = _replaced(experiment, "path", changes=changes)
+    if name == "rate_trace" and value:
+        value = rate_trace.within(value, experiment.seconds)
+        experiment = _replaced(experiment, "path", rate=value[0][1])
     return _replaced(experiment, known.part, **{name: value})
 
 
@@ -77,7 +81,7 @@ def _changed_from(experiment: Experiment, name: str, text: str, at: float) -> Ex
     (change,) = read("changes", f"{at!r} s {name}={text}", experiment.bdp)
     path = experiment.path
     kept = [one for one in path.changes if one.name != name or one.at < at]
-    if _value_at(path, name, at) != change.value:
+    if _value_at(experiment, name, at) != change.value:
         kept.append(change)
     in_order = sorted(kept, key=lambda one: one.at)
     return _replaced(experiment, "path", changes=tuple(in_order))
@@ -91,9 +95,17 @@ def _replaced(experiment: Experiment, part: str, **values: Any) -> Experiment:
     )
 
 
-def _value_at(path: Path, name: str, at: float | None) -> float | None:
-    value: float | None = 1.0 if name == LINK else getattr(path, name)
-    for change in path.changes:
+def _value_at(experiment: Experiment, name: str, at: float | None) -> float | None:
+    value: float | None
+    if name == LINK:
+        value = 1.0
+    elif name == "algorithm":
+        hosts = experiment.hosts
+        is_known = hosts.algorithm in ALGORITHMS and not hosts.algorithms
+        value = float(ALGORITHMS.index(hosts.algorithm)) if is_known else None
+    else:
+        value = getattr(experiment.hosts if name == "mtu" else experiment.path, name)
+    for change in experiment.path.changes:
         if at is not None and change.name == name and change.at <= at:
             value = change.value
     return value if value is None else float(value)
@@ -102,9 +114,11 @@ def _value_at(path: Path, name: str, at: float | None) -> float | None:
 def current_value(experiment: Experiment, name: str, at: float | None = None) -> str:
     """Format the value of `name` at `at` s, or at the start; "the kernel's own" for an unset sysctl."""
     if name == LINK:
-        return "up" if _value_at(experiment.path, name, at) else "down"
+        return "up" if _value_at(experiment, name, at) else "down"
     if name in DURING and at is not None:
-        value = _value_at(experiment.path, name, at)
+        value = _value_at(experiment, name, at)
+        if name == "algorithm":
+            return ", ".join(experiment.hosts.algorithms) if value is None else ALGORITHMS[int(value)]
         return PARAMETERS[name].text(round(value) if name == "queue" and value else value)
     if name in PARAMETERS:
         return PARAMETERS[name].text(PARAMETERS[name].of(experiment))
@@ -185,7 +199,8 @@ def _differences(before: Experiment, after: Experiment) -> Iterator[tuple[str, s
     was, now = settings(before), settings(after)
     for name in dict.fromkeys(chain(was, now)):
         if name != "changes" and was.get(name) != now.get(name):
-            yield name, "", current_value(before, name), current_value(after, name)
+            old, new = (brief(name, current_value(each, name)) for each in (before, after))
+            yield name, "", old, new
     for change in after.path.changes:
         if change not in before.path.changes:
             old, new = (current_value(each, change.name, change.at) for each in (before, after))

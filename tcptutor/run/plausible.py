@@ -123,8 +123,11 @@ class PlausibilityChecks(Doubts):
         path = self.experiment.path
         if path.rate is None or any(change.name in ("rate", "link") for change in path.changes):
             return
-        seconds, sent, periods = capacity.busy_periods(queue)
+        seconds, sent, periods, allowed = capacity.busy_periods(queue, path)
         if seconds < 1:
+            return
+        if allowed is not None:
+            self._check_trace_rate(sent, allowed, seconds, periods)
             return
         rate = 8 * sent / seconds
         self.checks["rate of the full bottleneck"] = round(rate)
@@ -134,6 +137,17 @@ class PlausibilityChecks(Doubts):
             self.suspect.append(
                 f"the full bottleneck sent {rate / 1e6:.3g} Mbit/s, not {path.rate / 1e6:.3g}:"
                 f" {'burst is too small, or ' if path.burst else ''}the machine is too slow"
+            )
+
+    def _check_trace_rate(self, sent: int, allowed: float, seconds: float, periods: int) -> None:
+        """Check that the busy bottleneck sent as much as its trace says; each step refills its bucket."""
+        path = self.experiment.path
+        self.checks["share of the trace that the full bottleneck sent"] = round(sent / allowed, 4)
+        steps = len(path.rate_trace) * min(1.0, seconds / self.experiment.seconds)
+        slack = capacity.SLACK * allowed + self.frame * (2 * steps + math.sqrt(periods))
+        if abs(sent - allowed) > slack:
+            self.suspect.append(
+                f"the full bottleneck sent {sent / allowed:.0%} of what its rate trace says: the machine is too slow"
             )
 
     def check_segmentation(self, flows: Sequence[FlowResult]) -> None:
@@ -178,7 +192,7 @@ class PlausibilityChecks(Doubts):
     def _filled_link(self, flows: Sequence[FlowResult]) -> bool:
         """Return whether the flows kept the bottleneck busy: its rate is their mean, however few losses they had."""
         path, planned = self.experiment.path, self.experiment.flows
-        if path.rate is None or path.changes or planned.udp_streams or planned.directions:
+        if path.rate is None or path.all_changes or planned.udp_streams or planned.directions:
             return False
         segment = self.experiment.segment
         frame = segment + self.experiment.headers + ETHERNET_HEADER

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from tcptutor.run.samples import UdpSample
+from tcptutor.run.samples import TransferRecord, UdpSample
 from tcptutor.run.tables import (
     AckTable,
     QueueTable,
@@ -16,6 +16,7 @@ from tcptutor.run.tables import (
     SampleTable,
     SenderTable,
     Table,
+    TransferTable,
     UdpTable,
 )
 from tcptutor.spec import Experiment
@@ -182,6 +183,8 @@ class Run(msgspec.Struct, kw_only=True):
     """Single ACKs, if traced."""
     retransmissions: RetransmissionTable = msgspec.field(default_factory=RetransmissionTable)
     """Single retransmissions, if ACKs were traced and the kernel reports them."""
+    transfers: TransferTable = msgspec.field(default_factory=TransferTable)
+    """Short flows and requests with their completion times."""
     supplied: tuple[str, ...] = ()
     """Path parameters of an imported run that the user supplied, as the imported file has none."""
     captured: list[CapturedAt] = []
@@ -255,6 +258,7 @@ class Ended(msgspec.Struct, frozen=True, tag="ended"):
     """ACKs lost by the trace; None without a trace."""
     udp: tuple[UdpResult, ...] = ()
     captured: tuple[CapturedAt, ...] = ()
+    transfers: tuple[TransferRecord, ...] = ()
 
 
 class Finished(msgspec.Struct, frozen=True, tag="finished"):
@@ -267,6 +271,7 @@ class Finished(msgspec.Struct, frozen=True, tag="finished"):
     complete: bool = True
     udp: tuple[UdpResult, ...] = ()
     captured: tuple[CapturedAt, ...] = ()
+    transfers: tuple[TransferRecord, ...] = ()
 
 
 def sum_or_none(figures: Iterable[Figure | None]) -> Figure | None:

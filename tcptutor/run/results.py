@@ -145,4 +145,6 @@ def finished(ended: Ended, samples: SampleTable, queue: Sequence[QueueSample]) -
     doubts.check_sampling(ended.timers)
     if ended.trace_lost is not None:
         doubts.check_trace(ended.trace_lost)
-    return Finished(tuple(flows), doubts.verdict(), seconds, ended.complete, ended.udp, ended.captured)
+    return Finished(
+        tuple(flows), doubts.verdict(), seconds, ended.complete, ended.udp, ended.captured, ended.transfers
+    )

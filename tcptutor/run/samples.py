@@ -97,6 +97,20 @@ class QueueSample(msgspec.Struct, frozen=True, array_like=True):
     """Bytes of frames sent since the run's start."""
 
 
+class TransferRecord(msgspec.Struct, frozen=True, array_like=True):
+    """A short flow, or a request on a flow with its answer."""
+
+    t: float
+    """Start, seconds since the traffic began: the call to connect, or the request."""
+    source: int
+    """Pair of a short flow, or number of the TCP flow of a request."""
+    bytes: int
+    """Payload."""
+    seconds: float | None
+    """Time until all of it had arrived; None if it had not at the end of the run."""
+    is_request: bool = False
+
+
 class SenderSample(msgspec.Struct, frozen=True, array_like=True):
     """Queue discipline of a sending host's own interface at an instant, where fq holds back packets.
 

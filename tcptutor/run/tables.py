@@ -10,7 +10,15 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, get_type_hints, overlo
 
 import msgspec
 
-from tcptutor.run.samples import AckSample, QueueSample, Retransmission, Sample, SenderSample, UdpSample
+from tcptutor.run.samples import (
+    AckSample,
+    QueueSample,
+    Retransmission,
+    Sample,
+    SenderSample,
+    TransferRecord,
+    UdpSample,
+)
 
 Row = TypeVar("Row", bound=msgspec.Struct)
 _CODES = {int: "q", bool: "b", float: "d", float | None: "d"}
@@ -181,6 +189,12 @@ class AckTable(Table[AckSample]):
     """Single ACKs, in order of time."""
 
     row = AckSample
+
+
+class TransferTable(Table[TransferRecord]):
+    """Short flows and requests, in order of their starts."""
+
+    row = TransferRecord
 
 
 class RetransmissionTable(Table[Retransmission]):

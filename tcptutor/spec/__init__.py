@@ -6,8 +6,17 @@ converts it to base units and computes derived values (queue in bytes, BDP).
 
 from tcptutor.spec.build import SCALES, build
 from tcptutor.spec.check import check, check_plausible
-from tcptutor.spec.parameters import ALGORITHMS, PARAMETERS, Parameter, parameter, read, settings
+from tcptutor.spec.parameters import (
+    PARAMETERS,
+    Parameter,
+    brief,
+    parameter,
+    read,
+    settings,
+    shown_settings,
+)
 from tcptutor.spec.parts import (
+    ALGORITHMS,
     LENGTH,
     Change,
     Experiment,
@@ -22,6 +31,6 @@ from tcptutor.spec.parts import (
 
 __all__ = [
     "ALGORITHMS", "LENGTH", "PARAMETERS", "SCALES", "Change", "Experiment", "Flows", "Hosts", "Parameter", "Path",
-    "bdp", "build", "check", "check_plausible", "default_burst", "host_names", "interface_names", "parameter",
-    "read", "settings",
+    "bdp", "brief", "build", "check", "check_plausible", "default_burst", "host_names", "interface_names", "parameter",
+    "read", "settings", "shown_settings",
 ]  # fmt: skip

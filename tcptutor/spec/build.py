@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tcptutor.base import units
 from tcptutor.base.errors import ParameterError, quoted
+from tcptutor.spec import rate_trace
 from tcptutor.spec.check import check
 from tcptutor.spec.parameters import PARAMETERS, read, read_sysctl, sysctl_name
 from tcptutor.spec.parts import ETHERNET_HEADER, Experiment, Flows, Hosts, Path, bdp
@@ -44,7 +46,7 @@ def build(
         )
     layers = (_parameters(table, "parameters"), _paper_values(name, table, scale), overrides or {})
     text = {**layers[0], **layers[1], **layers[2], **_no_warmup(layers)}
-    path, hosts, flows, others = _parts(text)
+    path, hosts, flows, others = _parts(text, _is_rate_settled(layers))
     pairs = others.get("pairs", table.get("pairs", 1))
     if not isinstance(pairs, int) or not 1 <= pairs <= 4:
         raise ParameterError(f"pairs: {quoted(pairs)} is out of bounds: 1 to 4")
@@ -67,6 +69,12 @@ def build(
     )
     check(experiment)
     return experiment
+
+
+def _is_rate_settled(layers: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether a layer sets the rate together with the trace, or after it: both must then agree."""
+    traced = [number for number, layer in enumerate(layers) if "rate_trace" in layer]
+    return bool(traced) and any("rate" in layer for layer in layers[traced[-1] :])
 
 
 def _no_warmup(layers: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -95,10 +103,12 @@ def _paper_values(name: str, table: Mapping[str, Any], scale: str) -> Mapping[st
     return printed
 
 
-def _parts(text: Mapping[str, Any]) -> tuple[Path, Hosts, Flows, dict[str, Any]]:
+def _parts(text: Mapping[str, Any], rate_is_settled: bool) -> tuple[Path, Hosts, Flows, dict[str, Any]]:
     """Return path, hosts and flows with the values of `text`, and the values of the experiment itself."""
     values: dict[str, dict[str, Any]] = {"path": {}, "hosts": {}, "flows": {}, "": {}}
     path, sysctls = values["path"], dict[str, str]()
+    if trace := read("rate_trace", text.get("rate_trace", "none")):
+        text = {**text, "rate": units.write(trace[0][1], "rate")} if not rate_is_settled else text
     for key in sorted(text, key=lambda key: key in _SIZES):
         if key not in PARAMETERS and (sysctl := sysctl_name(key)):
             sysctls[sysctl] = read_sysctl(key, text[key])
@@ -111,7 +121,10 @@ def _parts(text: Mapping[str, Any]) -> tuple[Path, Hosts, Flows, dict[str, Any]]
     path.setdefault(
         "reverse_queue", _default_queue(path.get("reverse_rate"), path.get("delay", 0.0), hosts.mtu)
     )
-    return Path(**path), hosts, Flows(**values["flows"]), values[""]
+    flows = Flows(**values["flows"])
+    if trace:
+        path["rate_trace"] = rate_trace.within(trace, flows.warmup + flows.duration)
+    return Path(**path), hosts, flows, values[""]
 
 
 def _default_queue(rate: float | None, delay: float, mtu: int) -> int:

@@ -9,8 +9,9 @@ from typing import Any
 from tcptutor.base import units
 from tcptutor.base.errors import ParameterError
 from tcptutor.base.printable import is_printable
+from tcptutor.spec import short_flows
 from tcptutor.spec.parameters import CHANGEABLE, PARAMETERS, Parameter, read_sysctl, sysctl_name
-from tcptutor.spec.parts import HEADERS, Experiment, interface_names
+from tcptutor.spec.parts import ALGORITHMS, HEADERS, Experiment, Path, interface_names
 
 _PROBABILITIES = ("loss", "loss_correlation", "duplicate", "reorder", "reverse_loss")
 _MIN_PROBABILITY = 1e-9
@@ -33,7 +34,7 @@ _RANGES = {
 }
 """Bounds of each kind in base units, for any kernel and any measurement."""
 _MIN_POSITIVE = {
-    **dict.fromkeys(("rate", "reverse_rate", "pacing", "maxrate", "udp_rate"), 1.0),
+    **dict.fromkeys(("rate", "rate_trace", "reverse_rate", "pacing", "maxrate", "udp_rate"), 1.0),
     **dict.fromkeys(
         ("queue", "reverse_queue", "burst", "window", "send_buffer", "buffer", "length", "bytes"), 1
     ),
@@ -44,10 +45,21 @@ _MIN_POSITIVE = {
     "snaplen": 14,
     "messages": 1,
     "interval": 1e-6,
+    "on_times": 1e-6,
+    "off_time": 1e-6,
+    "requests": 1,
+    "short_size": 1,
+    "short_load": 1e-9,
     "initial_window": 1,
     "capture_size": 1,
 }
 """Smallest positive value by parameter, if formulas divide by it or the kernel requires it."""
+_APPLICATIONS = {
+    "messages": "sends messages",
+    "on_times": "pauses",
+    "requests": "answers requests",
+}
+"""Lists that say what the application of a flow does."""
 _MAX_ENTRIES = 1024
 """Most flows, and entries of a list, of any experiment."""
 _MAX_NAME = 200
@@ -68,7 +80,7 @@ def check(experiment: Experiment) -> None:
             for value in _values(parameter, experiment):
                 _check_bounds(parameter, value)
     for change in experiment.path.changes:
-        if change.name != "link":
+        if change.name not in ("link", "algorithm"):
             _check_bounds(PARAMETERS[change.name], change.value)
     _check_contradictions(experiment)
 
@@ -78,7 +90,7 @@ def _check_bounds(parameter: Parameter, value: Any) -> None:
         word = value if isinstance(value, str) else "on" if value else "off"
         if word not in parameter.choices:
             raise ParameterError(f"{parameter.name}: {word!r} is not one of {', '.join(parameter.choices)}")
-    elif parameter.kind not in ("name", "changes") and not parameter.low <= value <= parameter.high:
+    elif parameter.is_number and not parameter.low <= value <= parameter.high:
         raise ParameterError(
             f"{parameter.name}: {parameter.text_of(value)} is out of bounds: {parameter.bounds}"
         )
@@ -93,19 +105,38 @@ def check_plausible(experiment: Experiment) -> None:
         for value in _values(parameter, experiment):
             if isinstance(value, str):
                 _check_printable(parameter.name, value)
-            elif parameter.kind != "changes" and not isinstance(value, bool):
+            elif parameter.kind not in ("changes", "trace") and not isinstance(value, bool):
                 _check_range(parameter.name, value, parameter.kind)
     for change in experiment.path.changes:
         if change.name not in CHANGEABLE:
             raise ParameterError(f"changes: {change.name[:40]!r} cannot change during a run")
         _check_range("changes", change.at, "time")
-        kind = "number" if change.name == "link" else PARAMETERS[change.name].kind
+        kind = PARAMETERS[change.name].kind if change.name in PARAMETERS else "number"
+        if change.name == "algorithm":
+            if change.value not in range(len(ALGORITHMS)):
+                raise ParameterError(f"changes: there is no algorithm with the number {change.value:g}")
+            continue
         _check_range(f"changes: {change.name}", change.value, kind)
+    _check_trace(experiment.path)
     for name, setting in experiment.hosts.sysctls.items():
         if sysctl_name(name) != name:
             raise ParameterError(f"{name[:60]!r} is not a sysctl of TCP: they begin with tcp_")
         read_sysctl(name, setting)
     _check_frame(experiment)
+
+
+def _check_trace(path: Path) -> None:
+    last = -1.0
+    if len(path.rate_trace) > _MAX_ENTRIES:
+        raise ParameterError(f"rate_trace: {len(path.rate_trace)} steps, at most {_MAX_ENTRIES} allowed")
+    for at, rate in path.rate_trace:
+        _check_range("time", at, "time")
+        _check_range("rate_trace", rate, "rate")
+        if at <= last or (last < 0 and at > 0):
+            raise ParameterError("rate_trace: its steps begin at 0 s, in order of time")
+        last = at
+    if path.rate_trace and path.rate_trace[0][1] != path.rate:
+        raise ParameterError("rate: follows rate_trace: omit rate, or set rate_trace=none")
 
 
 def _check_frame(experiment: Experiment) -> None:
@@ -161,6 +192,8 @@ def _check_contradictions(experiment: Experiment) -> None:
         "starts": flows.starts,
         "directions": flows.directions,
         "messages": flows.messages,
+        "on_times": flows.on_times,
+        "requests": flows.requests,
     }
     entries = experiment.pairs if several else max(1, flows.streams)
     changed = {change.name for change in path.changes}
@@ -237,6 +270,14 @@ def _check_contradictions(experiment: Experiment) -> None:
             "rate: without a rate there is no queue, and nothing to change: set a rate",
         ),
         (
+            bool(path.rate_trace) and "rate" in changed,
+            "changes: the rate follows rate_trace: change something else, or omit rate_trace",
+        ),
+        (
+            bool(path.rate_trace) and path.burst is not None,
+            "burst: a rate that follows a trace has a bucket of its own: omit burst or rate_trace",
+        ),
+        (
             any(change.at >= experiment.seconds for change in path.changes),
             f"changes: the run ends after {experiment.seconds:g} s: use earlier times",
         ),
@@ -256,9 +297,43 @@ def _check_contradictions(experiment: Experiment) -> None:
             path.ce_threshold is not None and not (path.ecn and path.qdisc in ("codel", "fq_codel")),
             "ce_threshold: only codel and fq_codel mark by it, with ECN: set ecn=on and one of these",
         ),
+        *(
+            (
+                any(lists[name]) and flows.bytes is not None,
+                f"{name}: a flow that {what} has no fixed amount: omit bytes or {name}",
+            )
+            for name, what in _APPLICATIONS.items()
+        ),
         (
-            any(flows.messages) and flows.bytes is not None,
-            "messages: a flow that sends messages has no fixed amount: omit bytes or messages",
+            any(_has_two_applications(experiment, flow) for flow in range(experiment.total_streams)),
+            "messages, on_times and requests: each flow has one of them: write none for the others",
+        ),
+        (
+            bool(flows.short_arrivals) and flows.short_load is not None,
+            "short_load: it sets how many short flows arrive: omit short_arrivals or short_load",
+        ),
+        (
+            flows.short_load is not None and path.rate is None,
+            "short_load: without a rate there is no share of the link: set a rate, or use short_arrivals",
+        ),
+        (
+            (count := short_flows.expected_number(experiment)) > short_flows.MOST,
+            f"short_arrivals: about {count:.0f} short flows in this run, at most {short_flows.MOST} are possible: use"
+            " fewer, larger ones or a shorter duration",
+        ),
+        (
+            "mtu" in changed and max(one.value for one in path.changes if one.name == "mtu") > hosts.mtu,
+            f"changes: mtu: a connection keeps the largest segment agreed on at its start: use at most {hosts.mtu}",
+        ),
+        (
+            "mtu" in changed
+            and hosts.mss is not None
+            and hosts.mss > min(one.value for one in path.changes if one.name == "mtu") - HEADERS,
+            "changes: mtu: an mss larger than a later MTU allows is not modeled: omit mss or the change",
+        ),
+        (
+            changed & {"mtu", "algorithm"} and not flows.streams,
+            "changes: there is no TCP flow whose mtu or algorithm could change: set streams",
         ),
         (
             hosts.window is not None and flows.buffer is not None,
@@ -268,6 +343,11 @@ def _check_contradictions(experiment: Experiment) -> None:
     for wrong, message in rules:
         if wrong:
             raise ParameterError(message)
+
+
+def _has_two_applications(experiment: Experiment, flow: int) -> bool:
+    chosen = (experiment.message(flow), experiment.on_time(flow), experiment.request(flow))
+    return sum(one is not None for one in chosen) > 1
 
 
 def _max_bucket(rate: float, seconds: float) -> int:

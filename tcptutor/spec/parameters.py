@@ -9,7 +9,8 @@ import msgspec
 
 from tcptutor.base import units
 from tcptutor.base.errors import ParameterError, UnitError, near, quoted, unknown
-from tcptutor.spec.parts import Change, Experiment, interface_names
+from tcptutor.spec import rate_trace
+from tcptutor.spec.parts import ALGORITHMS, OF_HOSTS, Change, Experiment, interface_names
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,12 +38,19 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
             text = "a name like 'reno'"
         elif self.kind == "changes":
             text = _CHANGE_EXAMPLE
+        elif self.kind == "trace":
+            text = rate_trace.EXAMPLE
         else:
             low, high = (units.write(bound, self.kind) for bound in (self.low, self.high))
             text = f"{low} to {high}"
-        if self.is_list and self.kind != "changes":
+        if self.is_list and self.kind not in ("changes", "trace"):
             text += ", several with commas"
         return text + (", or none" if self.optional else "")
+
+    @property
+    def is_number(self) -> bool:
+        """Return whether a value, or an entry of a list, is a quantity within bounds."""
+        return not self.choices and self.kind not in ("name", "changes", "trace")
 
     def of(self, experiment: Experiment) -> Any:
         """Return the value in `experiment`, in base units."""
@@ -52,6 +60,8 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
         """Format a value in base units as the user writes it."""
         if self.kind == "changes":
             return "; ".join(_change_text(change) for change in value) or "none"
+        if self.kind == "trace":
+            return rate_trace.text_of(value)
         if self.is_list:
             return ", ".join(self.text_of(each) for each in value) or "none"
         return self.text_of(value)
@@ -83,12 +93,6 @@ _JITTER_SHAPES = ("uniform", "normal", "pareto", "paretonormal")
 _INTERFACES = tuple(dict.fromkeys((*interface_names(4), *interface_names(1))))
 _QDISCS = ("fifo", "codel", "fq_codel", "fq", "cake", "red")
 
-ALGORITHMS = (
-    "reno", "cubic", "bbr", "htcp", "highspeed", "bic", "dctcp", "vegas", "westwood", "illinois", "scalable", "hybla",
-    "veno", "yeah", "lp", "nv", "cdg",
-)  # fmt: skip
-"""Congestion controls of Linux; each kernel is built with a subset."""
-
 PARAMETERS: dict[str, Parameter] = {
     parameter.name: parameter
     for parameter in (
@@ -113,7 +117,10 @@ PARAMETERS: dict[str, Parameter] = {
         _bounded("reverse_loss", "path", "ratio", 0, 0.75, "probability that a packet of the reverse path is lost"),
         _bounded("reverse_queue", "path", "window", 3000, 1 << 30, "buffer of the reverse path, in bytes or BDP"),
         _bounded("pair_delays", "path", "time", 0, 2, "delay of each pair's own access link", is_list=True),
-        Parameter(name="changes", part="path", kind="changes", is_list=True, help="changes of the path during the run"),
+        Parameter(name="changes", part="path", kind="changes", is_list=True,
+            help="changes of the path, the MTU or the algorithm during the run"),
+        Parameter(name="rate_trace", part="path", kind="trace", is_list=True,
+            help="rate of the bottleneck over time, in steps or from a file; it replaces rate"),
         Parameter(name="algorithm", part="hosts", kind="name", help="congestion control of the senders"),
         Parameter(name="algorithms", part="hosts", kind="name", is_list=True,
             help="congestion control of each pair or flow"),
@@ -132,6 +139,17 @@ PARAMETERS: dict[str, Parameter] = {
         _bounded("messages", "flows", "size", 1, 1 << 26, "bytes that each pair or flow sends every interval",
             optional=True, is_list=True),
         _bounded("interval", "flows", "time", 0.001, 600, "time from one message to the next"),
+        _bounded("on_times", "flows", "time", 0.01, 600, "how long each pair or flow writes before a pause",
+            optional=True, is_list=True),
+        _bounded("off_time", "flows", "time", 0.01, 600, "length of such a pause"),
+        _bounded("requests", "flows", "size", 1, 1 << 26,
+            "bytes that the receiver of each pair or flow asks for, again and again", optional=True, is_list=True),
+        _bounded("think_time", "flows", "time", 0, 600, "time from the end of an answer to the next request"),
+        _bounded("short_arrivals", "flows", "number", 0, 200, "short flows that begin per second, at random times"),
+        _bounded("short_load", "flows", "ratio", 0.001, 0.95,
+            "short flows by the share of the link that they take, in place of short_arrivals", optional=True),
+        _bounded("short_size", "flows", "size", 100, 10_000_000, "mean payload of a short flow"),
+        _choice("short_sizes", "flows", ("fixed", "exponential", "pareto"), "distribution of the short flows' payload"),
         _choice("nodelay", "flows", _SWITCH, "small writes leave at once (TCP_NODELAY)"),
         _bounded("initial_window", "hosts", "count", 1, 200, "segments of a connection's first window", optional=True),
         _bounded("mtu", "hosts", "count", 576, 9000, "largest IP packet, bytes"),
@@ -173,7 +191,7 @@ _ALIASES = {
 _SYSCTL = re.compile(r"(?:net\.ipv4\.)?(tcp_[a-z0-9_]{1,60})")
 _SYSCTL_VALUE = re.compile(r"[A-Za-z0-9_.-]+(?:[ \t]+[A-Za-z0-9_.-]+){0,15}")
 _INT_MAX = (1 << 31) - 1
-CHANGEABLE = ("rate", "delay", "jitter", "loss", "queue", "link")
+CHANGEABLE = ("rate", "delay", "jitter", "loss", "queue", "link", *OF_HOSTS)
 _MAX_CHANGE = 200
 """Characters; longer texts would slow down the pattern, which tries each position."""
 _CHANGE = re.compile(r"(?:at\s+)?(.+?)[\s:]+([a-z_]+)\s*=\s*(.+?)\s*")
@@ -231,6 +249,8 @@ def read(name: str, text: str | float | bool | list[Any], bdp: float | None = No
         text = "on" if text else "off"
     if definition.kind == "changes":
         return _read_changes(name, text, bdp)
+    if definition.kind == "trace":
+        return rate_trace.parse("; ".join(map(str, text)) if isinstance(text, list) else str(text))
     if definition.is_list:
         parts = text if isinstance(text, list) else str(text).split(",")
         if str(text).strip().lower() in ("none", ""):
@@ -291,16 +311,38 @@ def _read_changes(name: str, text: Any, bdp: float | None) -> tuple[Change, ...]
             changes.append(Change(at, what, float(value == "up")))
             continue
         new = _read_one(PARAMETERS[what], value, bdp)
+        if what == "algorithm":
+            new = ALGORITHMS.index(new)
         if new is None or at < 0:
             raise ParameterError(f"{name}: {quoted(part)}: a change needs a time of 0 s or more and a value")
         changes.append(Change(at, what, float(new)))
     return tuple(sorted(changes, key=lambda change: change.at))
 
 
+def change_value_text(change: Change) -> str:
+    """Format the new value of a change as the user writes it."""
+    if change.name == "link":
+        return "up" if change.value else "down"
+    if change.name == "algorithm":
+        return change.algorithm
+    return PARAMETERS[change.name].text(change.value)
+
+
 def _change_text(change: Change) -> str:
-    link = "up" if change.value else "down"
-    value = link if change.name == "link" else PARAMETERS[change.name].text(change.value)
-    return f"{units.write(change.at, 'time')} {change.name}={value}"
+    return f"{units.write(change.at, 'time')} {change.name}={change_value_text(change)}"
+
+
+def brief(name: str, text: str) -> str:
+    """Return a value as text for the screen: a trace in a few words, all others as they are."""
+    return rate_trace.summary(rate_trace.parse(text)) if name == "rate_trace" else text
+
+
+def shown_settings(experiment: Experiment) -> dict[str, str]:
+    """Return `settings` for the screen: a trace, which replaces the rate, in a few words."""
+    shown = {name: brief(name, text) for name, text in settings(experiment).items()}
+    if experiment.path.rate_trace:
+        shown.pop("rate", None)
+    return shown
 
 
 def settings(experiment: Experiment) -> dict[str, str]:

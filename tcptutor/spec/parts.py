@@ -32,14 +32,32 @@ _WRITES = 4
 """Writes that fit into a send buffer of a given size."""
 
 
+ALGORITHMS = (
+    "reno", "cubic", "bbr", "htcp", "highspeed", "bic", "dctcp", "vegas", "westwood", "illinois", "scalable", "hybla",
+    "veno", "yeah", "lp", "nv", "cdg",
+)  # fmt: skip
+"""Congestion controls of Linux; each kernel is built with a subset. `Change` stores their places: append new ones."""
+
+OF_HOSTS = ("algorithm", "mtu")
+"""Names of changes that are not properties of the path."""
+
+REQUEST = 200
+"""Bytes with which a client asks for data."""
+
+
 class Change(msgspec.Struct, frozen=True):
-    """A new value of a path property during the run."""
+    """A new value of a path property, or of all hosts, during the run."""
 
     at: float
     """Seconds since the traffic began, warm-up included."""
     name: str
-    """rate, delay, jitter, loss, queue, or link (1 up, 0 down)."""
+    """rate, delay, jitter, loss, queue, link (1 up, 0 down), mtu, or algorithm (its place in ALGORITHMS)."""
     value: float
+
+    @property
+    def algorithm(self) -> str:
+        """Return the congestion control that a change of the algorithm sets."""
+        return ALGORITHMS[int(self.value)]
 
 
 class Path(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,6 +117,16 @@ class Path(msgspec.Struct, frozen=True, kw_only=True):
     unknown."""
     changes: tuple[Change, ...] = ()
     """Planned changes in order of time."""
+    rate_trace: tuple[tuple[float, float], ...] = ()
+    """Bottleneck over time as pairs of seconds and bit/s of frames, from 0 s on; `rate` is the first of them."""
+
+    @property
+    def all_changes(self) -> tuple[Change, ...]:
+        """Return the planned changes and the later steps of the rate trace, in order of time."""
+        if not self.rate_trace:
+            return self.changes
+        steps = (Change(at, "rate", rate) for at, rate in self.rate_trace[1:])
+        return tuple(sorted((*steps, *self.changes), key=lambda change: change.at))
 
     @property
     def queue_text(self) -> str:
@@ -107,7 +135,7 @@ class Path(msgspec.Struct, frozen=True, kw_only=True):
 
     def after(self, change: Change) -> Path:
         """Return this path after `change`; the link's state is not a part of it."""
-        if change.name == "link":
+        if change.name == "link" or change.name in OF_HOSTS:
             return self
         value = round(change.value) if change.name == "queue" else change.value
         return msgspec.structs.replace(self, **{change.name: value})
@@ -164,6 +192,24 @@ class Flows(msgspec.Struct, frozen=True, kw_only=True):
     no entry, sends all the time."""
     interval: float = 1.0
     """Seconds from one message to the next; a message that takes longer delays the next."""
+    on_times: tuple[float | None, ...] = ()
+    """Seconds for which the application writes before each pause, for each pair (each flow, with a single pair); None,
+    like no entry, writes all the time."""
+    off_time: float = 1.0
+    """Seconds of a pause."""
+    requests: tuple[int | None, ...] = ()
+    """Bytes that the receiving application asks for, again and again, for each pair (each flow, with a single pair);
+    None, like no entry, receives without asking."""
+    think_time: float = 0.1
+    """Seconds from the end of an answer to the next request."""
+    short_arrivals: float = 0.0
+    """Short flows that begin per second, at random over all pairs; 0 for none."""
+    short_load: float | None = None
+    """Short flows by the share of the bottleneck that their data takes, in place of `short_arrivals`."""
+    short_size: int = 30_000
+    """Mean payload of a short flow, bytes."""
+    short_sizes: str = "fixed"
+    """Distribution of their payload: fixed, exponential or pareto."""
     nodelay: bool = False
     """Whether small writes leave at once instead of waiting for an acknowledgment (TCP_NODELAY)."""
     acks: bool = False
@@ -268,7 +314,8 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def congestion_controls(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self.hosts.algorithms or (self.hosts.algorithm,)))
+        later = (change.algorithm for change in self.path.changes if change.name == "algorithm")
+        return tuple(dict.fromkeys((*(self.hosts.algorithms or (self.hosts.algorithm,)), *later)))
 
     @property
     def total_streams(self) -> int:
@@ -309,6 +356,35 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
         """Return the bytes of each message of TCP flow number `flow`; None if it sends all the time."""
         return self.each(self.flows.messages, flow) if self.flows.messages else None
 
+    def on_time(self, flow: int) -> float | None:
+        """Return the seconds for which TCP flow number `flow` writes before each pause; None without pauses."""
+        return self.each(self.flows.on_times, flow) if self.flows.on_times else None
+
+    def request(self, flow: int) -> int | None:
+        """Return the bytes of each answer on TCP flow number `flow`; None without requests."""
+        return self.each(self.flows.requests, flow) if self.flows.requests else None
+
+    def pauses(self, flow: int) -> bool:
+        """Return whether the application of TCP flow number `flow` does not write all the time."""
+        return (self.message(flow), self.on_time(flow), self.request(flow)) != (None, None, None)
+
+    @property
+    def has_short_flows(self) -> bool:
+        return bool(self.flows.short_arrivals or self.flows.short_load)
+
+    def at(self, moment: float) -> Experiment:
+        """Return this experiment with the changes of all hosts up to `moment`, s."""
+        now = self
+        for change in self.path.changes:
+            if change.name in OF_HOSTS and change.at <= moment + 1e-9:
+                hosts = now.hosts
+                if change.name == "mtu":
+                    hosts = msgspec.structs.replace(hosts, mtu=round(change.value))
+                else:
+                    hosts = msgspec.structs.replace(hosts, algorithm=change.algorithm, algorithms=())
+                now = msgspec.structs.replace(now, hosts=hosts)
+        return now
+
     def start(self, flow: int) -> float:
         """Return the start of TCP flow number `flow`, seconds since the traffic began."""
         return self.each(self.flows.starts, flow) if self.flows.starts else 0.0
@@ -343,6 +419,14 @@ def interface_names(pairs: int) -> tuple[str, ...]:
 def bdp(rate: float | None, delay: float) -> float | None:
     """Return the bandwidth-delay product, bytes; None without a rate or a delay."""
     return rate * delay / 8 if rate and delay else None
+
+
+def trace_burst(rate: float, frame: int) -> int:
+    """Return the bucket of a bottleneck that follows a trace, bytes: small, because the kernel refills it at each step.
+
+    The arguments are those of `default_burst`.
+    """
+    return max(round(rate / 8 / 1000), 2 * frame)
 
 
 def default_burst(rate: float, frame: int) -> int:

@@ -12,7 +12,7 @@ SEED, SYSCTL = "seed", "sysctl"
 """Knobs that are not parameters: the random seed, and the entry for sysctls."""
 
 _GROUPS = {
-    "path": ("rate", "delay", "jitter", "jitter_shape", "pair_delays", "changes"),
+    "path": ("rate", "delay", "jitter", "jitter_shape", "pair_delays", "changes", "rate_trace"),
     "queue": ("queue", "qdisc", "ecn", "ce_threshold", "burst"),
     "loss": ("loss", "loss_burst", "loss_correlation", "loss_by", "reorder", "duplicate"),
     "reverse": ("reverse_rate", "reverse_delay", "reverse_loss", "reverse_queue"),
@@ -20,9 +20,10 @@ _GROUPS = {
         "algorithm", "algorithms", "initial_window", "window", "send_buffer", "mtu", "mss", "offloads", "maxrate",
     ),
     "flows": (
-        "pairs", "streams", "starts", "directions", "bytes", "messages", "interval", "nodelay", "pacing", "buffer",
-        "length",
+        "pairs", "streams", "starts", "directions", "bytes", "messages", "interval", "on_times", "off_time",
+        "requests", "think_time", "nodelay", "pacing", "buffer", "length",
     ),
+    "short flows": ("short_arrivals", "short_load", "short_size", "short_sizes"),
     "UDP": ("udp_streams", "udp_rate"),
     "run": ("duration", "warmup", SEED, "acks"),
     "kernel": (SYSCTL,),
@@ -48,6 +49,7 @@ _FROM_NONE = {
     "bytes": 1_000_000,
     "mss": 1460,
     "initial_window": 10,
+    "short_load": 0.2,
     "pacing": 10e6,
     "maxrate": 10e6,
 }

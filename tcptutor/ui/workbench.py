@@ -329,7 +329,7 @@ def _value_text(experiment: Experiment, knob: str) -> str:
 def _without_blanks(name: str, text: str) -> str:
     """Remove blanks, so that a shell needs no quotes."""
     known = PARAMETERS.get(name)
-    return text if known is None or known.kind == "changes" else text.replace(" ", "")
+    return text if known is None or known.kind in ("changes", "trace") else text.replace(" ", "")
 
 
 def _knob_named_in(reason: str, knob: str) -> str:

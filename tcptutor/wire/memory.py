@@ -42,7 +42,7 @@ def largest_buffer(experiment: Experiment) -> int:
 
 def _paths(path: Path) -> Iterator[Path]:
     yield path
-    for change in path.changes:
+    for change in path.all_changes:
         path = path.after(change)
         yield path
 

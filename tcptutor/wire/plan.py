@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from tcptutor.spec import Path, default_burst
-from tcptutor.spec.parts import ETHERNET_HEADER
+from tcptutor.spec.parts import ETHERNET_HEADER, trace_burst
 
 UNSHAPED = 1e10
 """Rate for which netem's queue is sized on a path without a shaper, bit/s."""
@@ -74,7 +74,8 @@ def chain(path: Path, mtu: int, seed: int, always_netem: bool = False, packet: i
 
 
 def _netem(path: Path, frame: int, seed: int) -> dict[str, Any]:
-    in_flight = (path.rate or UNSHAPED) * (path.delay + path.jitter) / 8 / frame
+    rate = max((rate for _, rate in path.rate_trace), default=path.rate or UNSHAPED)
+    in_flight = rate * (path.delay + path.jitter) / 8 / frame
     return {
         "latency": round(path.delay * 1e9),
         "jitter": round(path.jitter * 1e9),
@@ -95,7 +96,7 @@ def _tbf(path: Path, frame: int) -> dict[str, Any]:
     assert path.rate is not None
     return {
         "rate": round(path.rate / 8),
-        "burst": path.burst or default_burst(path.rate, frame),
+        "burst": path.burst or (trace_burst if path.rate_trace else default_burst)(path.rate, frame),
         "limit": path.queue,
     }
 

@@ -35,7 +35,7 @@ REQUEST = 1 << 16
 _WRITTEN, _READ, _REQUESTED, _POLLS = 0, 1, 2, 3
 
 Numbers: TypeAlias = "MutableSequence[float] | memoryview[float]"
-_NAMES = ("rate", "delay", "jitter", "loss", "queue", "link")
+_NAMES = ("rate", "delay", "jitter", "loss", "queue", "link", "mtu", "algorithm")
 _NUMBERS = 3
 """Numbers per change: time in s, index of the name, value."""
 MAX_CHANGES = 100

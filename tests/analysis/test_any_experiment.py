@@ -16,12 +16,17 @@ from tcptutor.spec import ALGORITHMS, PARAMETERS, Experiment, Parameter
 from tests.examples import examples
 
 _CHANGES = ("", "1s rate=1Mbit/s", "1s rate=10kbit/s; 2s rate=100Gbit/s", "0s loss=75%", "1s delay=2s; 1.5s delay=0s",
-            "1s link=down", "0s link=down; 2s link=up", "0.5s queue=3kB", "0s jitter=0s; 1s jitter=1us")  # fmt: skip
+            "1s link=down", "0s link=down; 2s link=up", "0.5s queue=3kB", "0s jitter=0s; 1s jitter=1us",
+            "1s algorithm=bbr; 2s mtu=576", "0s mtu=600; 1s algorithm=reno")  # fmt: skip
+
+_TRACES = ("none", "0s 100kbit/s", "0s 1Gbit/s; 0.5s 100kbit/s; 1s 10Mbit/s", "0s 2Mbit/s; 900s 1Mbit/s")
 
 
 def _values(known: Parameter) -> st.SearchStrategy[str]:
     if known.kind == "changes":
         return st.sampled_from(_CHANGES)
+    if known.kind == "trace":
+        return st.sampled_from(_TRACES)
     if known.choices:
         each = st.sampled_from(known.choices)
     elif known.kind == "name":

@@ -20,7 +20,9 @@ _LEFT = {
 _TYPICAL = {
     "changes": (
         "1s rate=1Mbit/s", "1s rate=50Mbit/s", "0.7s delay=200ms; 1.5s delay=1ms", "1s link=down; 1.4s link=up",
+        "1s algorithm=bbr; 1.5s mtu=600",
     ),
+    "rate_trace": ("0s 20Mbit/s; 0.5s 1Mbit/s; 1.2s 8Mbit/s", "0s 100kbit/s; 1s 100Mbit/s"),
     "directions": ("reverse", "forward, reverse"),
     "algorithms": ("reno, bbr", "cubic, dctcp"),
     "pair_delays": ("0s", "2s", "0s, 100ms", "1ms, 2s"),

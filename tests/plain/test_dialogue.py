@@ -40,7 +40,7 @@ class Script:
         return self._lines.pop(0)
 
 
-async def typed(folder: Path, *lines: str, width: int = 0, student: str = "") -> str:
+async def typed(folder: Path, *lines: str, width: int | None = None, student: str = "") -> str:
     """Type the lines in a journal in `folder`, and return what was printed."""
     if student:
         with closing(Journal.open(folder / "journal.db")) as journal:
@@ -51,11 +51,10 @@ async def typed(folder: Path, *lines: str, width: int = 0, student: str = "") ->
     return script.printed
 
 
-async def held(folder: Path, script: Script, width: int = 0) -> None:
+async def held(folder: Path, script: Script, width: int | None = None) -> None:
     """Hold the dialogue with these lines to its end."""
     journal = Journal.open(folder / "journal.db")
-    console = Console(script, script)
-    console.chosen_width = width
+    console = Console(script, script, width)
     runs = Runs(RecordedLab(), journal, console)
     sitting = Sitting(OwnCourse(COURSE, journal, enrolment_in(journal)), journal, console, runs)
     try:

@@ -43,7 +43,7 @@ def build(pairs: int = 1, **parameters: object) -> spec.Experiment:
         ({"qdisc": "sfq"}, "not one of fifo"),
         ({"ecn": "perhaps"}, "not one of off, on"),
         ({"changes": "rate=5Mbit/s"}, "not a change"),
-        ({"changes": "1s mtu=900"}, "cannot change"),
+        ({"changes": "1s window=9kB"}, "cannot change"),
         ({"changes": "1s link=sideways"}, "'up' or 'down'"),
         ({"changes": "soon rate=5Mbit/s"}, "changes"),
         ({"changes": "1s rate=5"}, "has no unit"),

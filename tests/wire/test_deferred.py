@@ -52,12 +52,23 @@ def test_a_request_without_changes_forgets_those_of_before() -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", ["3 s loss=0", "3 s rate=5 Mbit/s; 4 s rate=10 Mbit/s", "3 s link=down", "3 s delay=40 ms"]
+    "changes",
+    [
+        "3 s loss=0",
+        "3 s rate=5 Mbit/s; 4 s rate=10 Mbit/s",
+        "3 s link=down",
+        "3 s delay=40 ms",
+        "3 s algorithm=bbr; 4 s mtu=900",
+    ],
 )
 def test_the_request_is_the_same_whatever_comes_later(changes: str) -> None:
     known, waiting = split_deferred(made(changes=changes))
     assert protocol.line(RunExperiment(known)) == protocol.line(RunExperiment(made()))
     assert waiting == made(changes=changes).path.changes
+    numbers = array("d", [0.0]) * ring.DEFERRED_LENGTH
+    ring.store_changes(numbers, waiting)
+    queue = DeferredChanges(numbers)
+    assert tuple(queue.take() for _ in waiting) == waiting
 
 
 def test_what_has_to_be_set_up_for_is_known_from_the_start() -> None:

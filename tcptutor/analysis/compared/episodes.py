@@ -219,7 +219,7 @@ def episodes(flows: Iterable[Sequence[Second]], experiment: Experiment) -> list[
 
     A change of the path ends a second, so the cause before the change never labels the time after it.
     """
-    changes = [change.at for change in experiment.path.changes]
+    changes = [change.at for change in experiment.path.all_changes]
     by_second: dict[tuple[int, int], list[Second]] = defaultdict(list)
     for flow_seconds in flows:
         for second in flow_seconds:

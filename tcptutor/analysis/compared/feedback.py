@@ -215,7 +215,7 @@ def known_mistakes(experiment: Experiment) -> tuple[Mistake, ...]:
     case, expectation = case_of(experiment), expect(experiment)
     expected, cause = expectation.binding.throughput_bps, expectation.binding.limited_by
     found = list(_of_link(case, cause))
-    is_uniform = len(case.kinds) == 1 and not experiment.path.changes and not experiment.flows.starts
+    is_uniform = len(case.kinds) == 1 and not experiment.path.all_changes and not experiment.flows.starts
     if is_uniform and not experiment.flows.directions:
         laws = list(_laws(case))
         found += [mistake for law in laws for mistake in _of_law(case, law, cause)]

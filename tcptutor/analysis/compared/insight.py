@@ -14,7 +14,7 @@ import msgspec
 from tcptutor.analysis.compared.clauses import clause
 from tcptutor.analysis.compared.episodes import JudgedSecond, judge_seconds
 from tcptutor.analysis.observed.facts import facts_of_seconds
-from tcptutor.analysis.observed.figures import FlowPhase, PhaseName, phases
+from tcptutor.analysis.observed.figures import FlowPhase, PhaseName, algorithms_of, phases
 from tcptutor.analysis.observed.flow import Trace
 from tcptutor.analysis.observed.measured import measure
 from tcptutor.analysis.observed.path import Direction, LossEvent, LossKind, loss_time_range, observe_path
@@ -89,7 +89,9 @@ def insight(run: Run) -> Insight:
             )
             for trace in measured.traces
         },
-        phases={trace.flow: phases(trace, experiment.algorithm(trace.flow)) for trace in measured.traces},
+        phases={
+            trace.flow: phases(trace, algorithms_of(experiment, trace.flow)) for trace in measured.traces
+        },
     )
 
 

@@ -43,9 +43,11 @@ from tcptutor.analysis.observed.evidence import Evidence
 from tcptutor.analysis.observed.facts import Facts, Observed, facts_of_main_between, observe
 from tcptutor.analysis.observed.measured import measure
 from tcptutor.base import units
+from tcptutor.base.algorithm_names import algorithm_name
 from tcptutor.base.causes import CAUSE_NAMES, LimitedBy
 from tcptutor.run import FlowResult, Run
 from tcptutor.spec import Change, Experiment
+from tcptutor.spec.parts import OF_HOSTS
 from tcptutor.theory import jain_index
 
 LONGEST = 110
@@ -291,6 +293,10 @@ def _change_text(change: Change) -> str:
     """Return a change of the path as the start of a sentence: "at 4 s the rate became 2 Mbit/s: "."""
     if change.name == "link":
         return f"at {units.seconds(change.at)} the link came up: "
+    if change.name in OF_HOSTS:
+        new = algorithm_name(change.algorithm) if change.name == "algorithm" else f"{change.value:g} bytes"
+        name = "MTU" if change.name == "mtu" else change.name
+        return f"at {units.seconds(change.at)} the {name} became {new}: "
     write = {"rate": units.rate, "loss": units.percent, "queue": units.size}.get(change.name, units.seconds)
     return f"at {units.seconds(change.at)} the {change.name} became {write(change.value)}: "
 

@@ -25,7 +25,7 @@ from tcptutor.analysis.expected.window import errors_with_start, mean_window
 from tcptutor.base import sizes, units
 from tcptutor.run import frames
 from tcptutor.spec import Experiment
-from tcptutor.spec.parts import ETHERNET_HEADER
+from tcptutor.spec.parts import ETHERNET_HEADER, OF_HOSTS
 from tcptutor.theory import ACK_EVERY, BBR_LOSS_HELD
 from tcptutor.theory.models import MODELLED, ThroughputModel
 
@@ -165,6 +165,10 @@ def _of_time(
         yield f"the link is cut for {cut}, {until}"
     if len({(one.path.rate, one.path.delay, one.path.loss, one.path.queue) for one in stretches}) > 1:
         yield "the path changes while it runs: expected is the mean over the time, no constant"
+    elif len(
+        {(one.experiment.hosts.mtu, one.algorithms) for one in stretches if not one.is_reverse}
+    ) > 1 and any(change.name in OF_HOSTS for change in case.experiment.path.changes):
+        yield "the hosts change while it runs: expected is the mean over the time, no constant"
 
 
 def _blind(stretches: Sequence[Case], binding: Candidate) -> Iterator[str]:

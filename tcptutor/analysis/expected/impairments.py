@@ -16,6 +16,7 @@ from tcptutor.analysis.case import OFFLOAD_LEAST, Case
 from tcptutor.analysis.expected.lossless import UNKNOWN
 from tcptutor.analysis.expected.prediction import Candidate
 from tcptutor.base import sizes, units
+from tcptutor.spec.rate_trace import summary
 from tcptutor.theory.loss_laws import (
     OVERTAKING_MISTAKES,
     OVERTAKING_MISTAKES_CUBIC,
@@ -189,6 +190,8 @@ def blind_spots(case: Case, candidate: Candidate, losses: float = math.inf) -> I
         text = f"{units.percent(path.reorder)} of segments overtake others, which no model here counts"
         yield BlindSpot("reordering", UNKNOWN, text)
     yield from _application(case, throughput)
+    if candidate.limited_by in ("bottleneck", "random-loss"):
+        yield from _unsteady_link(case)
     # A lost packet of several segments is one event, and matters only to flows that single losses hold back.
     counts_losses = candidate.is_lossy or candidate.model is ThroughputModel.MEETING
     if (
@@ -216,6 +219,45 @@ def blind_spots(case: Case, candidate: Candidate, losses: float = math.inf) -> I
         )
 
 
+def _unsteady_link(case: Case) -> Iterator[BlindSpot]:
+    """Yield what varies the room on the link: a trace of its rate, and short flows."""
+    if case.path.rate_trace and not case.is_reverse:
+        yield _trace(case)
+    if case.short_rate and case.rate:
+        share = case.short_rate / case.rate
+        text = (
+            f"short flows take {units.percent(share, 2)} of the link, and their bursts cost the others more"
+        )
+        yield BlindSpot("short flows", min(UNKNOWN, share / max(0.01, 1 - share)), text)
+
+
+def _pauses_text(case: Case) -> str:
+    experiment = case.experiment
+    if any(experiment.message(flow.number) is not None for flow in case.flows):
+        what = "sends messages and waits in between"
+    elif any(experiment.request(flow.number) is not None for flow in case.flows):
+        what = "answers one request after the other"
+    else:
+        what = "pauses again and again"
+    return f"an application {what}, which no model has"
+
+
+def _trace(case: Case) -> BlindSpot:
+    """Return the effect of a rate that follows a trace: a step up is used late, and a step down fills the queue."""
+    start = case.experiment.flows.warmup
+    rates = [(at, rate) for at, rate in case.path.rate_trace if at < case.experiment.seconds]
+    mean = case.path.rate or 1.0
+    ends = [*(at for at, _ in rates[1:]), case.experiment.seconds]
+    seconds = max(1e-9, case.experiment.seconds - start)
+    above = math.fsum(
+        max(0.0, rate - mean) * max(0.0, until - max(at, start))
+        for (at, rate), until in zip(rates, ends, strict=True)
+    )
+    steps = summary(case.path.rate_trace)
+    text = f"the rate follows a trace ({steps}): expected is its mean, without the time to follow it"
+    return BlindSpot("trace", min(UNKNOWN, above / seconds / mean), text)
+
+
 def _application(case: Case, throughput: float) -> Iterator[BlindSpot]:
     """Yield the effects of an application that writes little at a time, or not all the time."""
     length = case.experiment.flows.length
@@ -228,9 +270,8 @@ def _application(case: Case, throughput: float) -> Iterator[BlindSpot]:
     ):
         text = f"writes of {sizes.decimal(length)}: how many a second is up to the processor, and no model has it"
         yield BlindSpot("writes", UNKNOWN, text)
-    if any(flow.message is not None for flow in case.flows):
-        text = "an application sends messages and waits in between, which no model has"
-        yield BlindSpot("messages", UNKNOWN, text)
+    if any(flow.pauses for flow in case.flows):
+        yield BlindSpot("messages", UNKNOWN, _pauses_text(case))
 
 
 def _flight(case: Case, throughput: float, losses: float) -> float:

@@ -149,6 +149,8 @@ def _link(case: Case) -> Iterator[Candidate]:
     formula = f"{units.rate(rate)} × {case.share_text}"
     if case.udp_rate:
         formula = f"({units.rate(rate)} − {units.rate(case.udp_rate)} UDP) × {case.share_text}"
+    if case.short_rate:
+        formula += f" − {units.rate(case.short_rate * case.payload_ratio)} of short flows"
         if room > 1.001 * max(0.0, (rate - case.udp_rate) * case.payload_ratio):
             formula = f"{units.rate(room)}, what {'taking turns' if case.is_fair else 'UDP'} leaves"
     if case.copies > 1:

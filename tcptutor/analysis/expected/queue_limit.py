@@ -21,7 +21,7 @@ def queue_limit(case: Case) -> QueueLimit | None:
 
     None without a rate, if rate or queue change during the run, and for other queue disciplines.
     """
-    changed = {change.name for change in case.experiment.path.changes}
+    changed = {change.name for change in case.experiment.path.all_changes}
     if not case.rate or case.is_reverse or changed & {"rate", "queue", "link"}:
         return None
     if case.qdisc == "fifo":

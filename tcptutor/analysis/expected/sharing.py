@@ -298,7 +298,7 @@ def expect_udp(experiment: Experiment) -> UdpExpectation | None:
     """Return the expectation; None without UDP, or if rate or loss change while it sends."""
     case, flows, path = case_of(experiment), experiment.flows, experiment.path
     number = experiment.pairs * flows.udp_streams
-    if not number or flows.udp_rate <= 0 or _UNSTEADY & {change.name for change in path.changes}:
+    if not number or flows.udp_rate <= 0 or _UNSTEADY & {change.name for change in path.all_changes}:
         return None
     headers = case.udp_rate / (number * flows.udp_rate)
     each, maxrate = flows.udp_rate, experiment.hosts.maxrate

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from tcptutor.analysis.case import Case, FlowCase, case_of, flow_case, path_at
+from tcptutor.analysis.case import Case, FlowCase, case_of, flow_case, mean_path, path_at
 from tcptutor.analysis.expected.impairments import reordering_candidate, widen_tolerances
 from tcptutor.analysis.expected.loss import loss_candidates
 from tcptutor.analysis.expected.lossless import limit_candidates
@@ -47,15 +47,17 @@ def stretch_cases(
         return ()
     last = experiment.seconds
     first = min(max(experiment.flows.warmup, starts[0]), last)
+    if any(change.name == "mtu" for change in experiment.path.changes):
+        mss = None  # the measured one is that of the end
     moments = {*starts, *(change.at for change in experiment.path.changes)}
     edges = [first, *sorted(moment for moment in moments if first < moment < last), last]
     return tuple(
         case_of(
-            experiment,
+            experiment.at(start),
             mss,
             rto,
             on_virtual_clock,
-            path=path_at(experiment, start),
+            path=mean_path(experiment, start, start, end),
             flows=flows,
             seconds=end - start,
             is_reverse=backward,
@@ -69,9 +71,9 @@ def stretch_cases(
 
 def _active(experiment: Experiment, moment: float, backward: bool) -> tuple[FlowCase, ...]:
     """Return the flows of a direction that have started by `moment`, s."""
-    path = path_at(experiment, moment)
+    path, now = path_at(experiment, moment), experiment.at(moment)
     return tuple(
-        flow_case(experiment, flow, path)
+        flow_case(now, flow, path)
         for flow in range(experiment.total_streams)
         if experiment.start(flow) <= max(moment, 0.0) + 1e-9 and experiment.reversed(flow) == backward
     )
@@ -205,7 +207,7 @@ def _settling(parts: Sequence[Stretch]) -> float:
     for before, after in pairwise([case for case in cases if not case.is_reverse] or cases):
         if before.is_cut and not after.is_cut:
             seconds += min(after.seconds, before.seconds + before.rto)
-        elif before.path != after.path:
+        elif (before.path, before.experiment.hosts) != (after.path, after.experiment.hosts):
             seconds += max(min(after.seconds, CHANGE_ROUNDS * after.rtt) / 2, _missed(before, after))
     return min(1.0, seconds / _span(parts))
 

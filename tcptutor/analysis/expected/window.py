@@ -136,7 +136,7 @@ def window_trajectories(experiment: Experiment, mss: int | None = None) -> tuple
     """
     directions = {experiment.reversed(flow) for flow in range(experiment.total_streams)}
     case = case_of(experiment, mss, is_reverse=True in directions)
-    if len(directions) != 1 or experiment.path.changes or any(experiment.flows.messages):
+    if len(directions) != 1 or experiment.path.all_changes or any(flow.pauses for flow in case.flows):
         return ()
     if not case.algorithms <= set(theory.LAWS):
         return ()

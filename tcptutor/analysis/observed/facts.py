@@ -14,9 +14,9 @@ from operator import attrgetter
 
 import msgspec
 
-from tcptutor.analysis.case import Case, case_of, flow_case, path_at
+from tcptutor.analysis.case import Case, case_of, flow_case, mean_path, path_at
 from tcptutor.analysis.observed.evidence import Evidence, evidence_of_flow, evidence_of_flows
-from tcptutor.analysis.observed.figures import FlowPhase, UdpLosses, phases, udp_losses
+from tcptutor.analysis.observed.figures import FlowPhase, UdpLosses, algorithms_of, phases, udp_losses
 from tcptutor.analysis.observed.flow import ARRIVED, Interval, IntervalFigures, Trace, interval_figures
 from tcptutor.analysis.observed.measured import (
     ENOUGH,
@@ -109,7 +109,9 @@ def observe(measured: Measured) -> Observed:
         run=whole,
         is_reverse=is_reverse,
         main=whole if is_reverse is None else facts_of_run(measured, path, is_reverse) or whole,
-        phases={trace.flow: phases(trace, experiment.algorithm(trace.flow)) for trace in measured.traces},
+        phases={
+            trace.flow: phases(trace, algorithms_of(experiment, trace.flow)) for trace in measured.traces
+        },
         udp=udp_losses(measured),
     )
 
@@ -119,7 +121,7 @@ def facts_of_seconds(measured: Measured, path: ObservedPath) -> dict[int, list[F
     experiment = measured.run.experiment
     fixed = experiment.flows.bytes is not None
     ends, least = measured.spans if fixed else {}, ENOUGH_OF_TRANSFER if fixed else ENOUGH
-    changes = [change.at for change in experiment.path.changes]
+    changes = [change.at for change in experiment.path.all_changes]
     parts = {
         trace.flow: _cut(
             trace, [experiment.flows.warmup, *changes], ends.get(trace.flow, (0.0, math.inf))[1], least
@@ -140,7 +142,8 @@ def facts_of_seconds(measured: Measured, path: ObservedPath) -> dict[int, list[F
         for each in intervals:
             period = sum(change <= each.start + SLACK + 1e-9 for change in changes)
             if period not in cases:
-                cases[period] = _flow_case(experiment, flow, each.start + SLACK)
+                now = each.start + SLACK
+                cases[period] = _flow_case(experiment.at(now), flow, path_at(experiment, now))
             flows, together = loads[backward, _second_number(each)]
             _, opposite = loads.get((not backward, _second_number(each)), (0, 0.0))
             figures = interval_figures(each, delay_changes)
@@ -198,9 +201,8 @@ def _load(intervals: Sequence[Interval]) -> tuple[int, float]:
     return len({each.flow for each in intervals}), bits / span
 
 
-def _flow_case(experiment: Experiment, flow: int, t: float) -> Case:
-    """Return the case of a single flow on the path as of `t`, s."""
-    path = path_at(experiment, t)
+def _flow_case(experiment: Experiment, flow: int, path: Path) -> Case:
+    """Return the case of a single flow on `path`."""
     flows = (flow_case(experiment, flow, path),)
     return case_of(experiment, path=path, flows=flows, is_reverse=experiment.reversed(flow))
 
@@ -222,7 +224,7 @@ def _holding_loss(path: ObservedPath, trace: Trace, part: IntervalFigures) -> Lo
     experiment, last = path.run.experiment, trace.column("t")[-1]
     events = _current_events(experiment, path.events[part.flow], part.start + SLACK)
     link = path.links[experiment.reversed(part.flow)]
-    if experiment.algorithm(part.flow) in LOSS_BLIND:
+    if experiment.at(part.start + SLACK).algorithm(part.flow) in LOSS_BLIND:
         return _losses_ignored(part, link)
     before = [event for event in events if event.t <= part.start]
     if before and part.recovering >= _RECOVERING:
@@ -245,7 +247,7 @@ def _losses_ignored(part: IntervalFigures, link: Direction) -> LossKind | None:
 
 def _current_events(experiment: Experiment, events: Sequence[LossEvent], t: float) -> list[LossEvent]:
     """Return `events`, leaving out any that a change of the path made obsolete by `t`, s."""
-    if not experiment.path.changes:
+    if not experiment.path.all_changes:
         return list(events)
     now = path_at(experiment, t)
     return [each for each in events if not _outdated(each, path_at(experiment, each.t), now)]
@@ -332,12 +334,13 @@ def facts_of_run(part: Measured, path: ObservedPath, backward: bool | None = Non
         losses = "random-loss" if experiment.path.loss > 0 else "bottleneck"
     if backward is None:
         backward = all(map(experiment.reversed, range(experiment.total_streams)))
-    now = path_at(experiment, _settled(experiment, start, end))
-    flows = tuple(flow_case(experiment, flow, now) for flow in range(experiment.total_streams))
+    settled = _settled(experiment, start, end)
+    now, hosts_now = mean_path(experiment, settled, start, end), experiment.at(settled)
+    flows = tuple(flow_case(hosts_now, flow, now) for flow in range(experiment.total_streams))
     return Facts(
         start=start,
         end=end,
-        case=case_of(experiment, path=now, flows=flows, is_reverse=backward),
+        case=case_of(hosts_now, path=now, flows=flows, is_reverse=backward),
         evidence=evidence,
         losses=losses,
         flows=1,
@@ -392,11 +395,12 @@ def facts_of_flow(measured: Measured, path: ObservedPath, interval: Interval) ->
     evidence = evidence_of_flow(
         figures, path, math.fsum(rates[backward]) or None, math.fsum(rates[not backward])
     )
+    settled = _settled(experiment, start, end)
     events = _events(path, [interval])
     return Facts(
         start=start,
         end=end,
-        case=_flow_case(experiment, interval.flow, _settled(experiment, start, end)),
+        case=_flow_case(experiment.at(settled), interval.flow, mean_path(experiment, settled, start, end)),
         evidence=evidence,
         losses=_losses(experiment, events, evidence),
         flows=len(rates[backward]) or 1,

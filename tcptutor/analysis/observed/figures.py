@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Literal
 
@@ -12,6 +12,7 @@ import msgspec
 from tcptutor.analysis.observed.flow import ARRIVED, CWR, LOSS, Interval, Trace
 from tcptutor.analysis.observed.measured import Measured
 from tcptutor.run import SSTHRESH_INFINITE, FlowResult, sum_or_none
+from tcptutor.spec import Experiment
 from tcptutor.theory import coefficient_of_variation, jain_index
 
 _STEP = 1.0
@@ -145,8 +146,16 @@ class FlowPhase(msgspec.Struct, frozen=True, kw_only=True):
     name: PhaseName
 
 
-def phases(trace: Trace, algorithm: str) -> tuple[FlowPhase, ...]:
+def algorithms_of(experiment: Experiment, flow: int) -> list[tuple[float, str]]:
+    """Return a flow's algorithm at the start and after each change of it, with its time, s."""
+    changes = [change for change in experiment.path.changes if change.name == "algorithm"]
+    return [(0.0, experiment.algorithm(flow)), *((change.at, change.algorithm) for change in changes)]
+
+
+def phases(trace: Trace, algorithms: Sequence[tuple[float, str]]) -> tuple[FlowPhase, ...]:
     """Return the phases in order of time, without gaps; empty without kernel state or two samples.
+
+    `algorithms` lists the flow's algorithms with the time since which each is used, s.
 
     Recovery covers the kernel's states CWR and recovery. Timeout is its loss state; timeouts that end between two
     samples are found by the counter. Otherwise the flow is in slow start while cwnd is below ssthresh, else in
@@ -158,8 +167,14 @@ def phases(trace: Trace, algorithm: str) -> tuple[FlowPhase, ...]:
     if len(trace) < 2 or not trace.has_kernel_state:
         return ()
     times = trace.column("t")
-    names = _phase_names(trace, algorithm == "bbr")
-    exits = set(trace.hystart_exits) if algorithm in _HYSTART else set()
+    used = [next(name for since, name in reversed(algorithms) if since <= max(t, 0.0)) for t in times]
+    names = [
+        one if name == "bbr" else other
+        for name, one, other in zip(
+            used, _phase_names(trace, bbr=True), _phase_names(trace, bbr=False), strict=True
+        )
+    ]
+    exits = {at for at in trace.hystart_exits if used[at] in _HYSTART}
     found: list[FlowPhase] = []
     start = times[0]
     for at in range(1, len(names)):

@@ -88,7 +88,7 @@ class Direction:
     def __init__(self, run: Run, reverse: bool = False) -> None:
         self._experiment, path = run.experiment, run.experiment.path
         changes: dict[str, list[tuple[float, float]]] = {"rate": [], "loss": []}
-        for change in () if reverse else path.changes:
+        for change in () if reverse else path.all_changes:
             changes.setdefault(change.name, []).append((change.at, change.value))
         rate, loss = (path.reverse_rate, path.reverse_loss) if reverse else (path.rate, path.loss)
         self._rate = Steps(rate, changes["rate"]) if rate else None

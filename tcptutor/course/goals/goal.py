@@ -18,8 +18,8 @@ from tcptutor.base.errors import ParameterError, UnitError, UsageError, unknown
 from tcptutor.course.activity import Problem, Setting
 from tcptutor.course.goals.lab_view import GoalQuantity, LabView
 from tcptutor.course.goals.terms import term
-from tcptutor.spec import interface_names
-from tcptutor.spec.parameters import ALGORITHMS, read_sysctl
+from tcptutor.spec import ALGORITHMS, interface_names
+from tcptutor.spec.parameters import read_sysctl
 
 _RELATIVE = 0.01
 """Relative tolerance of an exact value: the kernel rounds, and typos are larger."""

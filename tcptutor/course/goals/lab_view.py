@@ -132,7 +132,7 @@ class LabRun:
             or (path.burst or math.inf) < path.rate * _TICK / 8
         ):
             return 1.0
-        seconds, sent, _ = busy_periods(run.queue)
+        seconds, sent, *_ = busy_periods(run.queue, run.experiment.path)
         if seconds < max(1.0, run.experiment_s / 2):
             return 1.0
         share = 8 * sent / (seconds * path.rate)

@@ -206,7 +206,8 @@ def _check_windows(run: Run, flows: Sequence[_Flow]) -> Iterator[str]:
 def _has_small_writes(run: Run) -> bool:
     """Return whether segments may be far from full, as writes without Nagle's algorithm leave them."""
     flows, write = run.experiment.flows, run.experiment.write
-    return bool(flows.messages) or flows.nodelay or (write is not None and write < run.experiment.segment)
+    has_pauses = any((flows.messages, flows.on_times, flows.requests))
+    return has_pauses or flows.nodelay or (write is not None and write < run.experiment.segment)
 
 
 def _check_round_trips(run: Run, flows: Sequence[_Flow]) -> Iterator[str]:

@@ -27,7 +27,7 @@ _FIELDS: tuple[Field, ...] = ("thing", "value", "since")
 _LABELS: dict[Field, str] = {"thing": "change", "value": "to", "since": "from"}
 _COMMON = ("loss", "rate", "delay", "queue", "window", "algorithm", "streams", "qdisc")
 """Settings offered first in an empty field."""
-_EXCLUDED = ("changes",)
+_EXCLUDED = ("changes", "rate_trace")
 _LINK_HELP = "the bottleneck's link, up or down"
 
 

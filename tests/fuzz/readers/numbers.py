@@ -101,7 +101,7 @@ def _times(run: Run, chance: random.Random) -> None:
 def _parameter(run: Run, chance: random.Random) -> None:
     known = chance.choice([*PARAMETERS.values()])
     value = known.of(run.experiment)
-    if known.kind == "changes":
+    if known.kind in ("changes", "trace"):
         return
     if isinstance(value, bool):
         value = not value

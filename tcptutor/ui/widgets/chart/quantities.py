@@ -150,7 +150,7 @@ def _rate_steps(live: Live, scale: float) -> Iterator[tuple[float, float]]:
     """Yield the link's rate over time, which steps where the path changes; nothing for an unlimited link."""
     path, rate = live.run.experiment.path, None
     steps = [(0.0, path)]
-    for change in path.changes:
+    for change in path.all_changes:
         path = path.after(change)
         steps.append((change.at, path))
     for at, now in steps:
@@ -167,7 +167,7 @@ def _rate_steps(live: Live, scale: float) -> Iterator[tuple[float, float]]:
 def _rtt_guides(live: Live, scale: float) -> Iterator[GuideLine]:
     experiment = live.run.experiment
     path, warmup, seconds = experiment.path, experiment.flows.warmup, experiment.seconds
-    if path.delay and not path.changes and live.expectation is not None:
+    if path.delay and not path.all_changes and live.expectation is not None:
         yield GuideLine("path", "limit", ((0.0, path.delay / scale), (seconds, path.delay / scale)))
         if path.rate and path.queue:
             full = (path.delay + path.queue * 8 / path.rate) / scale

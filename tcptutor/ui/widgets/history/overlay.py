@@ -12,7 +12,7 @@ from tcptutor.base import units
 from tcptutor.course.experiments import short_name
 from tcptutor.figures.lines import MUTED, STRONG, TEXT, Line
 from tcptutor.spec import Experiment
-from tcptutor.spec.parameters import settings
+from tcptutor.spec.parameters import shown_settings
 from tcptutor.study.live import ComparisonRun
 from tcptutor.ui.widgets.chart import axes, chart
 from tcptutor.ui.widgets.chart.comparison import setting_differences
@@ -123,7 +123,7 @@ def _curve(name: str, points: Points, scale: float, seconds: float) -> FlowCurve
 
 def _labels(experiments: Sequence[Experiment], names: Sequence[str]) -> list[str]:
     """Return letter and name of each run; without a name its experiment or the setting in which the runs differ."""
-    all_settings = [settings(each) for each in experiments]
+    all_settings = [shown_settings(each) for each in experiments]
     differing = [
         name
         for name in dict.fromkeys(name for each in all_settings for name in each)
