@@ -13,6 +13,7 @@ from tcptutor.base import places
 from tcptutor.base.errors import ContentError, ParameterError, TutorError, UsageError, unknown
 from tcptutor.course.lesson_file import LessonFile, is_slug, module_folders
 from tcptutor.course.lesson_format import ExperimentFile
+from tcptutor.course.trace_files import read_trace_file
 from tcptutor.spec import PARAMETERS, Experiment, settings
 
 _MAX_BUILT = 512
@@ -117,7 +118,8 @@ class Catalogue:
         entry = self._entry(name)
         if isinstance(entry, ContentError):
             raise entry
-        key = (name, *sorted((overrides or {}).items()), seed, scale)
+        overrides = read_trace_file(overrides or {})
+        key = (name, *sorted(overrides.items()), seed, scale)
         if key not in self._built:
             if len(self._built) >= _MAX_BUILT:
                 # Every turn of a knob builds another experiment: forget the oldest.
@@ -130,6 +132,8 @@ def _read(name: str, file: LessonFile) -> _ExperimentTable | ContentError:
     try:
         table = msgspec.structs.asdict(file.read(ExperimentFile))
         rows = table.pop("reproduces")
+        for values in ("parameters", "paper"):
+            table[values] = read_trace_file(table[values], file.path.parent)
         spec.build(name, table)
         if table["paper"]:
             spec.build(name, table, scale="paper")
