@@ -57,6 +57,7 @@ UNITS: dict[str, str] = {
     "window": "bytes",
     "first": "bytes",
     "last": "bytes",
+    "seconds": "s",
 }
 """Units of columns; other columns are counts, states and flow numbers."""
 
@@ -88,6 +89,7 @@ def _cells(name: str, table: Table[Any], run: Run | None) -> Iterator[object]:
         # ssthresh is infinite before the first loss: a number would ruin every mean and chart.
         "ssthresh": lambda value: "" if value == SSTHRESH_INFINITE else value,
         "flow": lambda value: value + 1,  # as on screens, in plots and on the command line
+        "source": lambda value: value + 1,
         "ca_state": lambda value: CA_STATES[value] if 0 <= value < len(CA_STATES) else value,
     }
     column = table.column(name)
@@ -106,8 +108,9 @@ def as_json(run: Run, file: str | None) -> str:
         columns = table.to_columns()
         if name == "samples" and is_imported(run):
             columns = {column: foreign_column(run, column) for column in columns}
-        elif "flow" in columns:
-            columns["flow"] = [flow + 1 for flow in columns["flow"]]
+        for numbered in ("flow", "source"):
+            if numbered in columns and not (name == "samples" and is_imported(run)):
+                columns[numbered] = [number + 1 for number in columns[numbered]]
         if "ssthresh" in columns:
             columns["ssthresh"] = [
                 None if value == SSTHRESH_INFINITE else value for value in columns["ssthresh"]

@@ -88,7 +88,15 @@ def segment_rtts(measured: Measured, rtts: Sequence[SegmentRtt]) -> Distribution
 
 
 def transfer_times(measured: Measured) -> list[float]:
-    """Return the completion time of each transfer of a fixed size, s; infinity for one without an end in the run."""
+    """Return the completion time of each transfer of a fixed size, s; infinity for one without an end in the run.
+
+    Transfers are short flows and requests that began after the warm-up, otherwise flows with a fixed amount to send.
+    """
+    run = measured.run
+    if run.transfers:
+        columns = run.transfers.column("t"), run.transfers.column("seconds")
+        begun = [seconds for at, seconds in zip(*columns, strict=True) if at >= run.experiment.flows.warmup]
+        return [math.inf if math.isnan(seconds) else seconds for seconds in begun]
     if measured.run.experiment.flows.bytes is None:
         return []
     times = [flow.completion_s for flow in measured.flows]
