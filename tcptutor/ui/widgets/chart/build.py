@@ -17,6 +17,7 @@ from tcptutor.study.live import Live
 from tcptutor.ui.widgets.chart.comparison import comparison_curves, original_curves
 from tcptutor.ui.widgets.chart.flows import MAX_CURVES, band_of, flow_names, share_texts
 from tcptutor.ui.widgets.chart.history import STEPS, History
+from tcptutor.ui.widgets.chart.host_changes import changes_of_hosts
 from tcptutor.ui.widgets.chart.quantities import rtt_scene, throughput_scene
 from tcptutor.ui.widgets.chart.scene import WINDOW, FlowCurve, GuideLine, OwnPrediction, Points, Scene
 from tcptutor.ui.widgets.chart.series import series, warmup_events
@@ -84,6 +85,7 @@ def scene_of(
         flows=max(experiment.total_streams, len(curves) + len(comparison)),
         ended=not live.in_progress,
         original=original,
+        host_changes=changes_of_hosts(experiment),
         warmup_events=warmup_events(live, history),
     )
 
@@ -140,7 +142,7 @@ def _limit_over_time(experiment: Experiment, queue: float, flows: int) -> Iterat
     path = experiment.path
     frame = experiment.segment + experiment.headers + experiment.framing
     steps = [(0.0, path)]
-    for change in path.changes:
+    for change in path.all_changes:
         path = path.after(change)
         steps.append((change.at, path))
     value = None

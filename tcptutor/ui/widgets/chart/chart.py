@@ -11,7 +11,7 @@ from tcptutor.figures import braille
 from tcptutor.figures.axes import Ticks, free_rows, round_ticks
 from tcptutor.figures.braille import Layer, Pattern
 from tcptutor.figures.lines import MUTED, STRONG, TEXT, Line, Piece
-from tcptutor.ui.widgets.chart import axes, margin, trace, warmup
+from tcptutor.ui.widgets.chart import axes, host_changes, margin, trace, warmup
 from tcptutor.ui.widgets.chart.scene import FlowCurve, GuideLine, Kind, Scene
 
 MIN_HEIGHT = 8
@@ -89,6 +89,7 @@ def render(scene: Scene, width: int, height: int, ruled: bool) -> list[Line]:
     )
     _write_peak(cells, scene, across)
     warmup.write_name(cells, scene, across, GRID)
+    host_changes.write_marks(cells, scene, across, GRID)
     labels = _right_labels(scene, height)
     lines = []
     for number, text in enumerate(frame):

@@ -104,6 +104,8 @@ class Scene:
     """Style of the only flow's curve if its quantity has a hue of its own."""
     original: tuple[FlowCurve, ...] = ()
     """Curves of the original run of a what-if."""
+    host_changes: tuple[tuple[float, str], ...] = ()
+    """Changes of all hosts during the run: time, s, and text."""
     warmup_events: str = ""
     """Events of the warm-up, which no figure counts; empty until the run has ended."""
 

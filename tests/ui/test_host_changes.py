@@ -1,0 +1,29 @@
+"""Marks in the chart where the algorithm or the MTU of the hosts changes."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from tcptutor.spec import ALGORITHMS, Change
+from tcptutor.ui.widgets.chart import axes, chart
+
+from .lives import ONE, live_of, scene, stored
+
+
+@pytest.mark.parametrize("size", [(78, 12), (120, 24)])
+def test_the_chart_names_each_change_at_its_instant(size: tuple[int, int]) -> None:
+    run = stored(ONE)
+    at = run.experiment.seconds / 2
+    changes = (Change(at, "algorithm", float(ALGORITHMS.index("bbr"))), Change(1.4 * at, "mtu", 900.0))
+    path = msgspec.structs.replace(run.experiment.path, changes=changes)
+    experiment = msgspec.structs.replace(run.experiment, path=path)
+    live = live_of(msgspec.structs.replace(run, experiment=experiment))
+    lines = [line.text for line in chart.render(scene(live), *size, False)]
+    across = axes.columns(size[0])
+    marked = next(line for line in lines if "BBR" in line)
+    assert any("MTU 900" in line for line in lines)
+    place = marked.index("BBR") - axes.GUTTER
+    assert place == pytest.approx(across / 2, abs=4)
+    without = chart.render(scene(live_of(run)), *size, False)
+    assert not any("BBR" in line.text for line in without)
