@@ -176,6 +176,9 @@ FULL_ONLY = {
     "tests/backends/test_traps.py::test_only_the_fix_of_a_fault_ticks_the_goals": FullOnly(
         "finds and fixes a fault by hand on the real clock, ten seconds and more each"
     ),
+    "tests/backends/test_workloads.py::test_an_application_writes_and_pauses": FullOnly(
+        "three seconds of a guest; requests, which pause too, are in a plain run"
+    ),
     "tests/cli/test_new_course.py::test_the_claims_of_the_example_hold": FullOnly(
         "24 runs, half a minute; a plain run lints its texts"
     ),

@@ -155,6 +155,7 @@ _UNITS = {
     "number": "a number",
     "name": "a name",
     "changes": "that of what changes",
+    "trace": "seconds and a rate",
 }
 _COMPUTED = {"queue": "1 BDP", "reverse_queue": "1 BDP"}
 """Defaults that `spec.build` makes from other parameters; 64 frames at least."""
@@ -178,4 +179,27 @@ def _parameters() -> str:
 _SYSCTLS = """Any `net.ipv4.tcp_*` setting of the kernel is a parameter, too, by its name from `tcp_` on, for all hosts:
 `tcp_sack = "0"`, `tcp_rmem = "4096 87380 6291456"`. Lists have one entry for each pair, or for each flow with one pair.
 A size in BDP needs a rate and a delay. The default queue has room for 64 frames at least.
+
+## Traffic that varies
+
+**A rate trace**, `--set rate_trace=FILE`, is a table with a header and a line per step, `seconds,Mbit/s`, or a trace
+of mahimahi: a line per packet of 1504 bytes with its millisecond, counted in steps of 0.2 s. Steps begin at 0 s and
+are at least 0.2 s apart, at most 1000 in a run; rates below 100 kbit/s become 100 kbit/s in traces of mahimahi and
+are refused in tables. The experiment stores the steps of its time, not the name of the file, so run files and
+hand-ins are complete. After the last step the rate stays. Each step lets up to two frames pass at once. An experiment
+of a course names a file next to its own. The models expect the mean rate; their tolerance covers the time above the
+mean.
+
+**Short flows** begin next to the long ones at times of a Poisson process and connect, send `short_size` on average
+and end. The seed decides times, sizes and pairs. pareto has the exponent 1.5 and is cut off at 300 times its smallest
+size. **Requests** go from the receiving host of a flow: it sends 200 bytes, waits for the answer, thinks for
+`think_time` and asks again. For both, a run stores start, payload and seconds of each transfer in its table
+transfers, which `tcptutor export` writes to a file of its own: from the call to connect, or from the request, until
+the last byte has arrived. The report has their percentiles. With `on_times` and `off_time` an application writes and
+pauses; what is in its send buffer still leaves in the pause. No model covers flows that pause or answer requests.
+Each flow has one of `messages`, `on_times` and `requests`.
+
+**Changes during a run**, `--set "changes=5 s algorithm=bbr; 8 s mtu=900"`: the algorithm is set on all open
+connections of the long flows. The MTU is set on all interfaces; larger packets on their way are lost, and a
+connection never exceeds the segment size of its start. The number of streams cannot change.
 """
