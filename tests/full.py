@@ -301,6 +301,12 @@ FULL_ONLY = {
     "tests/plain/test_walk.py::test_the_dialogue_earns_the_marks_of_the_app": FullOnly(
         "a hundred pages with their recorded runs, minutes; some pages have every kind of activity", ("some-pages",)
     ),
+    "tests/packaging/test_container.py::test_the_image_has_a_lab_and_makes_a_run": FullOnly(
+        "installs Debian, builds an image and boots a guest in it, some minutes; a plain run compares its packages"
+    ),
+    "tests/packaging/test_course_machine.py::test_a_course_on_a_machine_of_its_own": FullOnly(
+        "installs Debian, boots it under emulation, some minutes; a plain run reads its scripts and lists"
+    ),
     "tests/packaging/test_user_installs.py::test_pipx_installs_it_and_setup_makes_a_first_run_possible": FullOnly(
         "builds a guest, some minutes; a plain run installs the wheel with uv"
     ),

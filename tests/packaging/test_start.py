@@ -130,7 +130,7 @@ def test_without_what_plots_need_it_goes_on(checkout: Path) -> None:
 @pytest.mark.host
 def test_every_check_and_every_test_runs_whatever_fails(checkout: Path, tmp_path: Path) -> None:
     assert _start(checkout, READY="yes").returncode == 0  # so that there is a .venv to put programs into
-    for name in ("ruff", "mypy", "lint-imports", "pytest", "tmux", "tshark", "chromium", "nginx"):
+    for name in ("ruff", "mypy", "lint-imports", "pytest", "tmux", "tshark", "chromium", "nginx", "buildah"):
         program = checkout / ".venv" / "bin" / name
         program.write_text(f'#!/bin/sh\necho {name} "$@"; case "{name} $*" in *"$FAILING"*) exit 1 ;; esac\n')
         program.chmod(0o755)
