@@ -137,9 +137,10 @@ class PageReader:
 
     def pose(self, activity: Activity) -> None:
         """Say an activity, with what it is about."""
-        self._say("", *asking.question(activity, self._study.shown_order(activity)))
+        self._say("")
         if isinstance(activity, SenderQuestion) and self._study.run is not None:
             self._say(*self._instant_of(activity))
+        self._say(*asking.question(activity, self._study.shown_order(activity)))
         if isinstance(activity, ChallengeActivity):
             self._say(*self._lab.knob_lines(activity))
         if isinstance(activity, ShellActivity) and self._sitting.runs.replays:

@@ -35,7 +35,7 @@ def chart(run: Run, insight: Insight) -> Iterator[str]:
         name = f"Flow {flow}: " if flows > 1 else ""
         yield f"{name}{_window(samples)}"
         yield from _phases(insight, flow - 1)
-        yield _losses(insight, flow - 1)
+        yield _losses(insight, flow - 1, samples)
         if rtts := [each for each in samples.column("rtt") if each > 0]:
             low, high = min(rtts), max(rtts)
             between = f"between {units.seconds(low)} and {units.seconds(high)}"
@@ -73,13 +73,15 @@ def _phases(insight: Insight, flow: int) -> Iterator[str]:
     yield f"Phases: {', '.join(shown)}{more}."
 
 
-def _losses(insight: Insight, flow: int) -> str:
+def _losses(insight: Insight, flow: int, samples: FlowSamples) -> str:
     found = insight.losses.get(flow, ())
     losses, marks = [each for each in found if not each.is_mark], [each for each in found if each.is_mark]
     parts = [_events(losses, "loss event"), *([_events(marks, "window cut by an ECN mark")] if marks else [])]
     if losses:
         first = losses[0]
-        parts.append(f"The first one takes cwnd from {first.cwnd_before} to {first.cwnd_after}: {first.why}.")
+        rtt = units.seconds(samples.at("rtt", first.t))
+        parts.append(f"The first one comes at an RTT of {rtt} and takes cwnd from {first.cwnd_before} to")
+        parts.append(f"{first.cwnd_after}: {first.why}.")
     return " ".join(parts)
 
 

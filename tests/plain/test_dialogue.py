@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from tcptutor.course import load as load_course
+from tcptutor.course import personal
+from tcptutor.course.page_record import Response
 from tcptutor.journal import Journal
 from tcptutor.plain.console import Console, EndOfInput
 from tcptutor.plain.front import Front
@@ -142,3 +145,33 @@ async def test_an_enrollment_meanwhile_is_told_and_the_page_read_anew(tmp_path: 
     await held(tmp_path, script)
     assert "You are enrolled as ada@example.edu now" in script.printed
     assert script.printed.count("How TCP carries a file") == 2
+
+
+async def test_a_review_asks_what_is_due_and_records_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, page, id = "parallel-streams", "what-a-stream-is", "recall-queue"
+    (asked,) = [
+        each
+        for every in COURSE.modules
+        for step in every.steps
+        if (every.id, step.id) == (module, page)
+        for each in step.activities
+        if each.id == id
+    ]
+    right = asked.reference().right
+    assert isinstance(right, tuple)
+    wrong = next(each for each in asked.entry_ids if each not in right)
+    ago = (datetime.now(UTC) - timedelta(days=3)).isoformat()
+    with monkeypatch.context() as then, closing(Journal.open(tmp_path / "journal.db")) as journal:
+        then.setattr("tcptutor.journal.journal._now", lambda: ago)
+        journal.visit(module, page)
+        journal.respond(module, page, id, Response((wrong,), False, sureness="sure"))
+    assert "1 question is due for review" in await typed(tmp_path, "review", "what?", "stop")
+    with closing(Journal.open(tmp_path / "journal.db")) as journal:
+        order = asked.shown_order(personal.order_seed(journal.identity, module, page, id))
+    number = [asked.entry_ids[at] for at in order].index(right[0]) + 1
+    printed = await typed(tmp_path, "review", "hint", f"{number} fairly", "review")
+    assert "Right." in printed
+    assert "1 of 1 right." in printed
+    assert "No review is due" in printed

@@ -14,6 +14,7 @@ from tcptutor.backends.replay import playback, recordings_folder, same_experimen
 from tcptutor.base.errors import LabUnavailable
 from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activities.choice import ChoiceQuestion, Order
+from tcptutor.course.activities.example import Example
 from tcptutor.course.activities.predict import ShapePrediction
 from tcptutor.course.activities.run import RunActivity, SweepActivity
 from tcptutor.course.activities.shell import ShellActivity
@@ -34,6 +35,9 @@ from tcptutor.wire.protocol import Event, Ready
 
 FORBIDDEN = re.compile("[\u2500-\u28ff\x1b]")
 """What the dialogue never prints: drawings, and what moves the cursor or colors."""
+
+_PATIENCE = 12
+"""Equal lines after which the student would go in circles."""
 
 Answer = Callable[[Activity, Study], object]
 
@@ -99,6 +103,7 @@ class Typist:
             self._pending += self._lines()
         line = self._pending.pop(0)
         self.typed.append(line)
+        assert len(set(self.typed[-_PATIENCE:])) > 1 or len(self.typed) < _PATIENCE, self.printed[-3000:]
         self.printed += f"[{line}]"
         return line
 
@@ -123,6 +128,8 @@ class Typist:
             yield from self._for_challenge(activity) if is_first else ("next",)
         elif isinstance(activity, ShellActivity):
             yield "next"
+        elif isinstance(activity, Example) and activity.gap is None:
+            yield ""
         else:
             given = self._answer(activity, page.study)
             line = line_of(activity, page.study.shown_order(activity), given)
