@@ -298,6 +298,9 @@ FULL_ONLY = {
     "tests/packaging/test_start.py::test_without_what_plots_need_it_goes_on": FullOnly(
         "creates a virtual environment, as two other tests of the script do"
     ),
+    "tests/plain/test_shell.py::test_a_page_by_hand_at_a_pipe": FullOnly(
+        "a shell on the real clock, half a minute; tests/cli/test_goals.py works on a page in a plain run"
+    ),
     "tests/plain/test_walk.py::test_the_dialogue_earns_the_marks_of_the_app": FullOnly(
         "a hundred pages with their recorded runs, minutes; some pages have every kind of activity", ("some-pages",)
     ),

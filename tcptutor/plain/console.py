@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import os
 import sys
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from tcptutor.plain.letters import readable
@@ -52,8 +53,9 @@ class TextOutput(Protocol):
 class InputLines:
     """Lines of a file descriptor: a terminal that edits lines itself, a pipe, or a file."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, encoding: str = "utf-8") -> None:
         self._descriptor, self._buffer, self._has_ended = descriptor, b"", False
+        self._encoding = encoding
         self.echoes = os.isatty(descriptor)
 
     async def read_line(self) -> str:
@@ -65,7 +67,7 @@ class InputLines:
             # A terminal can go on after Ctrl-D, but the student wants to leave.
             raise EndOfInput
         line, _, self._buffer = self._buffer.partition(b"\n")
-        return line[:_MAX_LINE].decode(errors="replace").rstrip("\r")
+        return line[:_MAX_LINE].decode(self._encoding, errors="replace").rstrip("\r")
 
     async def _read(self) -> bytes:
         loop = asyncio.get_running_loop()
@@ -88,17 +90,23 @@ class Console:
     """Prints paragraphs and asks for lines."""
 
     def __init__(
-        self, lines: LineSource, output: TextOutput, width: int | None, encoding: str = "utf-8"
+        self,
+        lines: LineSource,
+        output: TextOutput,
+        columns: Callable[[], int] = lambda: DEFAULT_WIDTH,
+        encoding: str = "utf-8",
     ) -> None:
         """Create the console.
 
         Args:
             lines: The student's lines.
             output: Where texts are printed.
-            width: Columns at which paragraphs are broken; None breaks none.
+            columns: Returns the columns of the terminal now; 0 if unknown.
             encoding: Characters that the terminal can show.
         """
-        self.lines, self.output, self.width, self.encoding = lines, output, width, encoding
+        self.lines, self.output, self.encoding, self._columns = lines, output, encoding, columns
+        self.chosen_width: int | None = None
+        """Columns that the student has chosen, 0 for lines that are not broken; None for those of the terminal."""
         self.prompt = ""
         """The prompt that waits for a line; empty while none is asked for."""
 
@@ -116,9 +124,10 @@ class Console:
 
     def _broken(self, text: str, is_exact: bool) -> list[str]:
         lines = text.split("\n")
-        if is_exact or self.width is None:
+        width = (self._columns() or DEFAULT_WIDTH) if self.chosen_width is None else self.chosen_width
+        if is_exact or not width:
             return lines
-        room = max(self.width, MIN_WIDTH) - 1  # a terminal may wrap after its last column
+        room = max(width, MIN_WIDTH) - 1  # a terminal may wrap after its last column
         return [
             piece
             for line in lines
@@ -155,8 +164,10 @@ class Console:
 class Output:
     """Standard output. Once it is closed, everything is dropped, and the dialogue can end in order."""
 
-    def __init__(self) -> None:
+    def __init__(self, encoding: str) -> None:
         self.is_closed = False
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(encoding=encoding, errors="replace")
 
     def write(self, text: str) -> None:
         """Write at once."""

@@ -47,7 +47,7 @@ class Front:
             while True:
                 destination = await (self._page(destination.page) if destination.page else self._home())
         except Leave:
-            self._sitting.console.say("Everything is saved.")
+            self._sitting.console.say(self._sitting.farewell)
 
     async def _page(self, place: ModulePage) -> Destination:
         self.page = PageDialogue(self._sitting, place.module, place.step, self.obey)
@@ -229,7 +229,7 @@ class Front:
     def _set_width(self, words: str) -> None:
         if not words.isdecimal() or 0 < int(words) < MIN_WIDTH:
             raise UsageError(f"width takes a number of columns, at least {MIN_WIDTH}, or 0 to break no lines")
-        self._sitting.console.width = int(words) or None
+        self._sitting.console.chosen_width = int(words)
         self._sitting.console.say(
             f"Lines are broken at {words} columns." if int(words) else "Lines are not broken."
         )

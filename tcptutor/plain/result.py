@@ -104,7 +104,8 @@ def _model(each: ModelComparison) -> str:
             why = f" {each.reason}." if each.reason else ""
             return f"{head}; {compared}, beyond its tolerance of {tolerance}.{why}"
         case "capped":
-            return f"{head}: the formula gives more than the link carries."
+            formula = units.rate(prediction.uncapped_bps) if prediction.uncapped_bps else "more"
+            return f"{head}, which is what the link carries. The formula gives {formula}."
         case "other-algorithm":
             return f"{head}; {compared}. It is for {algorithm_name(prediction.model.algorithm)}."
         case "not-the-limit":

@@ -33,6 +33,12 @@ class Sitting:
         """The course as the student sees it now."""
         return self.own.course
 
+    @property
+    def farewell(self) -> str:
+        """What becomes of the student's work now."""
+        unsaved = self.journal.unsaved
+        return f"Some of your work is not saved: {unsaved}." if unsaved else "Everything is saved."
+
     def rule(self, activity: Activity, step: Step) -> str:
         """Return what an activity of the page earns, and what costs marks; empty if it earns none."""
         counts = step.id != PRETEST and step.is_on(self.course.marks.path)

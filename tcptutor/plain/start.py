@@ -17,7 +17,7 @@ from tcptutor.course.outline import Module
 from tcptutor.journal import Journal
 from tcptutor.journal.locks import app_is_open
 from tcptutor.plain.choice import columns
-from tcptutor.plain.console import DEFAULT_WIDTH, Console, EndOfInput, InputLines, Output
+from tcptutor.plain.console import Console, EndOfInput, InputLines, Output
 from tcptutor.plain.front import Front
 from tcptutor.plain.letters import encoding_of_terminal
 from tcptutor.plain.prose import sentence
@@ -44,9 +44,8 @@ def run_plain(why: str, module: str | None = None, make_lab: Callable[[], Lab] =
     opened = OpenedCourse()
     first = _module(opened, module)
     journal = open_journal()
-    console = Console(
-        InputLines(sys.stdin.fileno()), Output(), columns() or DEFAULT_WIDTH, encoding_of_terminal()
-    )
+    encoding = encoding_of_terminal()
+    console = Console(InputLines(sys.stdin.fileno(), encoding), Output(encoding), columns, encoding)
     try:
         with app_is_open():
             code = asyncio.run(_run(opened, journal, console, make_lab(), why, first))
@@ -106,7 +105,7 @@ async def hold(sitting: Sitting, greeting: Iterator[str], module: Module | None 
     try:
         await Front(sitting, greeting).hold(module)
     except EndOfInput:
-        sitting.console.say("", "The input has ended. Everything is saved.")
+        sitting.console.say("", f"The input has ended. {sitting.farewell}")
 
 
 def interrupt(sitting: Sitting) -> None:

@@ -8,9 +8,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tcptutor.course import load as load_course
 from tcptutor.course import personal
+from tcptutor.course.activities.choice import Alternative, SingleChoice
+from tcptutor.course.outline import Course
 from tcptutor.course.page_record import Response
 from tcptutor.journal import Journal
 from tcptutor.plain.console import Console, EndOfInput
@@ -19,6 +22,7 @@ from tcptutor.plain.runs import Runs
 from tcptutor.plain.sitting import Sitting
 from tcptutor.study.own_course import OwnCourse, enrolment_in
 from tests.plain.typist import RecordedLab, drawn
+from tests.ui.made import one_page
 
 COURSE = load_course(None)
 WINDOW = "go tcp-basics/two-segments-at-a-time"
@@ -43,7 +47,7 @@ class Script:
         return self._lines.pop(0)
 
 
-async def typed(folder: Path, *lines: str, width: int | None = None, student: str = "") -> str:
+async def typed(folder: Path, *lines: str, width: int = 0, student: str = "") -> str:
     """Type the lines in a journal in `folder`, and return what was printed."""
     if student:
         with closing(Journal.open(folder / "journal.db")) as journal:
@@ -54,12 +58,13 @@ async def typed(folder: Path, *lines: str, width: int | None = None, student: st
     return script.printed
 
 
-async def held(folder: Path, script: Script, width: int | None = None) -> None:
+async def held(folder: Path, script: Script, width: int = 0, course: Course = COURSE) -> None:
     """Hold the dialogue with these lines to its end."""
     journal = Journal.open(folder / "journal.db")
-    console = Console(script, script, width)
+    console = Console(script, script)
+    console.chosen_width = width
     runs = Runs(RecordedLab(), journal, console)
-    sitting = Sitting(OwnCourse(COURSE, journal, enrolment_in(journal)), journal, console, runs)
+    sitting = Sitting(OwnCourse(course, journal, enrolment_in(journal)), journal, console, runs)
     try:
         await Front(sitting, iter(["begin"])).hold()
     except EndOfInput:
@@ -175,3 +180,26 @@ async def test_a_review_asks_what_is_due_and_records_it(
     assert "Right." in printed
     assert "1 of 1 right." in printed
     assert "No review is due" in printed
+
+
+async def test_enter_leaves_a_finished_module_with_its_summary(tmp_path: Path) -> None:
+    question = SingleChoice(
+        id="q",
+        prompt="Which one?",
+        explanation="Because of it.",
+        hints=("Look.", "Look again."),
+        choices=(
+            Alternative(text="This", correct=True, feedback="Yes, this."),
+            Alternative(text="That", feedback="Not that one."),
+        ),
+    )
+    course = one_page(question)
+    module = replace(course.modules[0], objectives=("Tell this from that",))
+    for line in ("1", "2"):
+        script = Script(["1", line, "1" if line == "2" else "again", "where", "", "quit"])
+        await held(tmp_path, script, course=replace(course, modules=(module,)))
+    printed = script.printed
+    assert "You have finished module 1, M." in printed
+    assert "- Tell this from that" in printed
+    assert "1 right answer" in printed
+    assert "M: 1 of 1 pages done" in printed

@@ -158,7 +158,7 @@ async def do_pages(
 ) -> Typist:
     """Do the pages in the dialogue as the student of the journal, and return the typist."""
     typist = Typist(pages, answer)
-    console = Console(typist, typist, 80)
+    console = Console(typist, typist)
     runs = Runs(lab or RecordedLab(), journal, console)
     sitting = Sitting(OwnCourse(course, journal, enrolment_in(journal)), journal, console, runs)
     typist.front = Front(sitting, iter(["tcptutor as plain text"]))
