@@ -182,6 +182,7 @@ class _SettingsFile(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Name of the theme; empty for the default."""
     figures_in_words: bool | None = None
     daily_minutes: int | None = None
+    bell: bool = False
     large_notes: bool = False
     stage_zoom: int = 0
     lecture_theme: str = ""
@@ -277,6 +278,19 @@ class Settings:
             JournalError: The file cannot be written; the goal stays in memory.
         """
         self._replace(daily_minutes=minutes)
+
+    @property
+    def bell(self) -> bool:
+        """True if the terminal's bell rings at the end of a long run."""
+        return self._read().bell
+
+    def set_bell(self, rings: bool) -> None:
+        """Keep the choice.
+
+        Raises:
+            JournalError: The file cannot be written; the choice stays in memory.
+        """
+        self._replace(bell=rings)
 
     @property
     def large_notes(self) -> bool:

@@ -89,7 +89,7 @@ class TutorApp(Frame):
         self.journal, self._own_course = journal, OwnCourse(course, journal, enrolment)
         self.drafts = Drafts(folder.parent if folder else None)
         """Unsubmitted input on pages."""
-        self.motion = MotionChoice(os.environ, self.settings, self._write_to_terminal)
+        self.motion = MotionChoice(os.environ, self.settings, self.line)
         self._find_problems, self.problems = problems, tuple[str, ...]()
         self._has_unsaved, self._was_persistent = bool(journal.unsaved), journal.is_persistent
         self._make_lab = make_lab
@@ -117,13 +117,6 @@ class TutorApp(Frame):
             self._complete_start()
         await super().on_event(event)
 
-    def on_terminal_supports_synchronized_output(self) -> None:
-        self.motion.line_answered()
-
-    def _write_to_terminal(self, text: str) -> None:
-        if self._driver is not None:
-            self._driver.write(text)
-
     def choose_motion(self, on: bool) -> None:
         """Turn the motion of figures on or off."""
         if problem := self.motion.choose(on):
@@ -148,6 +141,10 @@ class TutorApp(Frame):
         self._point_at_file("daily_minutes")
         for screen in self._mounted_screens():
             screen.goal_changed()
+
+    def choose_bell(self, rings: bool) -> None:
+        """Ring the terminal's bell at the end of a long run, or not, now and in later sessions."""
+        self._keep(partial(self.settings.set_bell, rings))
 
     def choose_theme(self, name: str) -> None:
         """Show all in a theme of `themes.LOOKS`, now and in later sessions."""
@@ -528,6 +525,11 @@ class TutorApp(Frame):
     @on(RunUpdated)
     @on(SweepUpdated)
     def _update_top_screen(self, message: Message) -> None:
+        live, sweep = self.bench.live, self.bench.sweep
+        if sweep and sweep.state == "running":
+            self.window.show_progress(sweep.done / max(1, sweep.total))
+        elif live and live.state == "running":
+            self.window.show_progress(live.run.experiment_s / live.run.experiment.seconds)
         # A covered screen would lay itself out and redraw every line.
         if isinstance(self.screen, TutorScreen):
             self.screen.bench_changed(message)
@@ -537,6 +539,8 @@ class TutorApp(Frame):
     @on(GoalsUpdated)
     @on(ShellUpdated)
     def _update_screens(self, message: Message) -> None:
+        if isinstance(message, RunFinished | SweepEnded):
+            self.window.end_progress(rings=self.settings.bell)
         for screen in self._mounted_screens():
             screen.bench_changed(message)
 

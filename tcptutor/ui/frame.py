@@ -24,7 +24,7 @@ from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tcptutor.base import glyphs, places
+from tcptutor.base import glyphs, places, units
 from tcptutor.base.glyphs import Glyphs, substitute_line
 from tcptutor.base.key_names import use_keys
 from tcptutor.base.printable import escaped
@@ -32,7 +32,9 @@ from tcptutor.journal.saved import Settings
 from tcptutor.ui import line_breaks, output, shutdown, themes
 from tcptutor.ui.configuration.configuration import load_configuration
 from tcptutor.ui.configuration.spelling import shown_key
+from tcptutor.ui.line_meter import LineMeter
 from tcptutor.ui.screens.base import TutorScreen
+from tcptutor.ui.window import Window
 
 if TYPE_CHECKING:
     from tcptutor.grading.drill_down import ClassDetails
@@ -61,6 +63,8 @@ KEY_NAMES = {
 _WHOLE_WITHIN = 2.0
 """Seconds that `exit` waits for a screen to finish mounting, usually a few tenths."""
 _LOOK_AGAIN = 0.01
+_SLOW_REST_S = 0.5
+"""Seconds of rest after a frame from which the student is told about the line."""
 
 
 _GLYPH_NOTICES: dict[Glyphs, str] = {
@@ -70,8 +74,14 @@ _GLYPH_NOTICES: dict[Glyphs, str] = {
 }
 
 
+LEAST = (30, 8)
+"""Terminal size in columns and lines in which a page can still be read."""
+
+
 class TooSmall(ModalScreen[None]):
-    """Notice that the terminal is too small, removed by the app once the terminal fits."""
+    """Notice that the terminal is too small, removed by the app once the terminal fits, or by the reader."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,space", "read_on", "read on")]
 
     def __init__(self, meanwhile: str) -> None:
         """Create the notice.
@@ -95,8 +105,19 @@ class TooSmall(ModalScreen[None]):
         width, height = self.app.size
         self.query_one(Static).update(
             f"{MINIMUM[0]} x {MINIMUM[1]} needed, this terminal is {width} x {height}: enlarge it. "
-            f"{self._meanwhile}"
+            + ("Enter reads on here, without charts. " if self._can_read else "")
+            + self._meanwhile
         )
+
+    @property
+    def _can_read(self) -> bool:
+        width, height = self.app.size
+        return width >= LEAST[0] and height >= LEAST[1]
+
+    def action_read_on(self) -> None:
+        """Show the page in the small terminal."""
+        if self._can_read:
+            self.dismiss()
 
 
 class Frame(App[None]):
@@ -147,6 +168,10 @@ class Frame(App[None]):
         # Smooth scrolling redraws the screen at every step, too many bytes for SSH.
         self.animation_level = "none"
         self._leave_by = math.inf
+        self.line = LineMeter()
+        """Measures the line to the terminal."""
+        self.window = Window(os.environ, self._write_to_terminal)
+        self._told_rate = self._reads_small = False
         self.glyphs: Glyphs = "all"
         """Characters to draw with, set before the app runs."""
 
@@ -176,6 +201,20 @@ class Frame(App[None]):
         """Show a message literally, with unprintable characters escaped, since it may quote a file."""
         super().notify(escaped(message, lines=True), markup=False, **how)
 
+    def on_cursor_position(self) -> None:
+        """Take the terminal's answer to a question of the line's meter."""
+        self.line.take_answer()
+        rate = self.line.bytes_per_s
+        if rate is not None and not self._told_rate and self.line.pause_s > _SLOW_REST_S:
+            self._told_rate = True
+            self.notify(
+                f"The line to this terminal carries about {units.rate(8 * rate, 2)}: charts move less often."
+            )
+
+    def _write_to_terminal(self, text: str) -> None:
+        if self._driver is not None:
+            self._driver.write(text)
+
     def get_key_display(self, binding: Binding) -> str:
         return KEY_NAMES.get(binding.key) or super().get_key_display(binding)
 
@@ -192,7 +231,8 @@ class Frame(App[None]):
         """
         if not self.is_leaving:
             self._leave_by = time.monotonic() + _WHOLE_WITHIN
-        if self._is_half_mounted() and time.monotonic() < self._leave_by:
+        # An answer that arrived later would be typed into the shell.
+        if (self._is_half_mounted() or self.line.will_answer) and time.monotonic() < self._leave_by:
             self.set_timer(_LOOK_AGAIN, partial(self.exit, result, return_code, message))
             return
         super().exit(result, return_code, message)
@@ -232,11 +272,20 @@ class Frame(App[None]):
             self.push_screen(HelpScreen(self.screen))
 
     def on_resize(self, event: events.Resize) -> None:
+        # Terminals move lines when their size changes.
+        if forget := getattr(self._driver, "forget", None):
+            forget()
         fits = event.size.width >= MINIMUM[0] and event.size.height >= MINIMUM[1]
-        if fits and isinstance(self.screen, TooSmall):
-            self.pop_screen()
-        elif not fits and not isinstance(self.screen, TooSmall):
-            self.push_screen(TooSmall(self.MEANWHILE))
+        readable = event.size.width >= LEAST[0] and event.size.height >= LEAST[1]
+        self._reads_small = self._reads_small and readable and not fits
+        if isinstance(self.screen, TooSmall):
+            if fits:
+                self.pop_screen()
+        elif not fits and not self._reads_small:
+            self.push_screen(TooSmall(self.MEANWHILE), self._read_small)
+
+    def _read_small(self, _: None) -> None:
+        self._reads_small = True
 
 
 class WholeCells(ScrollBarRender):

@@ -1,44 +1,32 @@
 """Whether figures move: the environment, the student's choice, and a line that keeps up.
 
-While a figure plays, the terminal is asked a question that it answers at once. A late answer means that output queues
-up on the way, or that this computer is too busy: figures then stand still until the student turns motion on again.
+While a figure plays, the line to the terminal is measured. A late answer means that output queues up on the way, or
+that this computer is too busy: figures then stand still until the student turns motion on again.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from tcptutor.base.errors import JournalError
 from tcptutor.journal.saved import Settings
-
-_QUESTION = "\x1b[?2026$p"
-"""Asks whether the terminal draws whole frames. Textual asks it once, and posts a message for the answer."""
-_ASK_EVERY_S = 1.0
-_LATE_S = 0.8
-"""Seconds after which an answer is late. A line across the world takes 0.3 s."""
+from tcptutor.ui.line_meter import LineMeter
 
 
 class MotionChoice:
     """The student's choice, and its overrides."""
 
-    def __init__(
-        self, environment: Mapping[str, str], settings: Settings, write: Callable[[str], object]
-    ) -> None:
+    def __init__(self, environment: Mapping[str, str], settings: Settings, line: LineMeter) -> None:
         """Create the state.
 
         Args:
             environment: Environment variables.
             settings: Keeps the choice.
-            write: Sends text to the terminal.
+            line: Measures the line to the terminal.
         """
-        self._settings, self._write = settings, write
+        self._settings, self._line = settings, line
         self._variable = _forbidding_variable(environment)
         self._is_line_slow = False
-        self._has_answered = False
-        self._asked: float | None = None
-        """Time of the open question; None without an open question."""
-        self._last_asked = 0.0
 
     @property
     def off_because(self) -> str:
@@ -53,29 +41,20 @@ class MotionChoice:
 
     def choose(self, on: bool) -> str:
         """Keep the student's choice, and return why it has no effect or is not saved; empty otherwise."""
-        self._is_line_slow, self._asked = False, None
+        self._is_line_slow = False
         try:
             self._settings.set_motion(on)
         except JournalError as error:
             return str(error)
         return f"{self._variable} is set: without it figures move." if on and self._variable else ""
 
-    def check_line(self, playing: bool = True) -> None:
-        """Ask the terminal from time to time while a figure plays; a late answer turns motion off."""
-        now = time.monotonic()
-        if not playing:
-            # The time until the next figure plays is no delay.
-            self._asked = None
-        elif self._asked is not None:
-            # A terminal that has never answered does not know the question.
-            self._is_line_slow |= self._has_answered and now - self._asked > _LATE_S
-        elif now - self._last_asked >= _ASK_EVERY_S:
-            self._asked = self._last_asked = now
-            self._write(_QUESTION)
-
-    def line_answered(self) -> None:
-        """Take the answer of the terminal."""
-        self._has_answered, self._asked = True, None
+    def wait_for_line(self) -> float:
+        """Return seconds until the line has room for a frame, 0 for now; a late answer turns motion off."""
+        self._is_line_slow |= self._line.is_late
+        if pause := self._line.pause_s:
+            return pause
+        self._line.ask()
+        return 0.0
 
 
 def _forbidding_variable(environment: Mapping[str, str]) -> str:

@@ -65,6 +65,14 @@ def _settings(tutor: Tutor, theme: str) -> Iterator[PaletteEntry]:
         kind = "setting, now" if minutes == tutor.settings.daily_minutes else "setting"
         about = "home shows how much of it is done today" if minutes else "home shows the time you spent"
         yield PaletteEntry("settings", title, kind, about, partial(tutor.choose_daily_minutes, minutes))
+    rings = tutor.settings.bell
+    yield PaletteEntry(
+        "settings",
+        "No bell at the end of a long run" if rings else "Bell at the end of a long run",
+        "setting",
+        "now the terminal's bell rings" if rings else "of a run or a sweep of ten seconds or more",
+        partial(tutor.choose_bell, not rings),
+    )
     still = tutor.motion.off_because
     about = f"figures move; now {still}" if still else "figures stand still"
     turn = partial(tutor.choose_motion, bool(still))

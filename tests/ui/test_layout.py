@@ -136,6 +136,23 @@ async def test_the_size_that_is_needed_is_told_in_the_smallest_terminal(
             assert "ctrl+q quits." in " ".join(shown.split()), "nothing is cut"
 
 
+async def test_a_page_can_be_read_in_a_small_terminal(make_app) -> None:
+    app = make_app("many-flows")
+    async with app.run_test(size=(40, 12)) as pilot:
+        await until_text(pilot, "Enter reads on")
+        await pilot.press("enter")
+        await until_text(pilot, "Eight flows")
+        await pilot.press("end")
+        await until(pilot, lambda: "Eight flows share" not in text(app))
+        await pilot.press("c")
+        await until_text(pilot, "A chart needs")
+        await pilot.resize_terminal(20, 5)
+        await until_text(pilot, "80 x 24 needed")
+        assert "Enter" not in text(app), "too small to read"
+        await pilot.resize_terminal(80, 24)
+        await until_text(pilot, "? keys")
+
+
 def drawn_lines(app) -> list[str]:
     return [line for line in text(app).split("\n") if "┼" in line]
 

@@ -166,8 +166,11 @@ async def test_the_palette_turns_motion_off_for_good(opened) -> None:
 async def test_a_terminal_that_answers_late_stops_motion(opened) -> None:
     app = opened(page_with(SLOW))
     async with app.run_test(size=(80, 24)) as pilot:
-        app.motion.line_answered()  # as at the start
+        app.line.ask()
+        app.line.with_question("x")
+        app.line.take_answer()  # as before the first figure
         await until_text(pilot, "▶ 1x")
+        await until(pilot, lambda: app.line.with_question("frame") != "frame")
         await until_text(pilot, "the terminal is slow")
         assert view(app).playback.resting
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.style import Style
 
-from tcptutor.ui.output import compact
+from tcptutor.ui.output import ShownCells, compact
 
 COLORS = st.sampled_from(["#ff0000", "#00ff00", "rgb(1,2,3)", "red", "bright_blue", "color(200)", "default"])
 STYLES = st.builds(
@@ -34,6 +34,40 @@ def test_a_terminal_shows_the_same(pieces) -> None:
     output = written(pieces)
     assert shown(compact(output)) == shown(output)
     assert len(compact(output)) <= len(output)
+
+
+ROWS = st.lists(
+    st.tuples(
+        st.integers(1, 3),
+        st.integers(1, 4),
+        st.lists(st.tuples(st.text("ab█ ", min_size=1, max_size=4), STYLES), max_size=3),
+    ),
+    max_size=4,
+)
+"""Parts of rows that a frame draws: row, column, and texts with their styles."""
+
+
+@given(st.lists(ROWS, max_size=6))
+def test_what_the_terminal_shows_already_is_not_sent_again(frames) -> None:
+    cells, sent, drawn = ShownCells(), "", ""
+    for frame in frames:
+        parts = [
+            f"\x1b[{row};{column}H" + "".join(style.render(text) for text, style in texts)
+            for row, column, texts in frame
+        ]
+        output = "\n".join([*parts, "\x1b[1;1H"])
+        drawn += output
+        sent += cells.changes(output)
+        assert shown(sent) == shown(drawn)
+        assert cells.changes(output) == "" or len(frame) > 1
+
+
+def test_after_other_output_a_frame_is_sent_whole() -> None:
+    cells, frame = ShownCells(), "\x1b[1;1Hhello\x1b[1;1H"
+    assert "hello" in cells.changes(frame)
+    assert cells.changes(frame) == ""
+    assert cells.changes("\x1b[2J") == "\x1b[2J"
+    assert "hello" in cells.changes(frame)
 
 
 def test_a_color_is_sent_once() -> None:

@@ -42,7 +42,7 @@ class PresentApp(LectureApp):
     ) -> None:
         super().__init__(connection, settings)
         self._course, self.scales_text, self._is_watching = course, scales_text, is_watching
-        self._motion = MotionChoice(os.environ, self.settings, self._write)
+        self._motion = MotionChoice(os.environ, self.settings, self.line)
         self._stage = StageScreen(
             self.send, self._motion, self.settings, is_watching=is_watching, is_scaled=scales_text
         )
@@ -53,13 +53,6 @@ class PresentApp(LectureApp):
 
     def get_default_screen(self) -> Screen[None]:
         return self._stage
-
-    def on_terminal_supports_synchronized_output(self) -> None:
-        self._motion.line_answered()
-
-    def _write(self, text: str) -> None:
-        if self._driver is not None:
-            self._driver.write(text)
 
     def take_message(self, message: Any) -> None:
         match message:

@@ -237,7 +237,8 @@ class StageScreen(LectureScreen):
     def _advance(self) -> None:
         """Show the next frame of the figure."""
         playing = self._playback is not None and self._playback.playing and not self._motion.off_because
-        self._motion.check_line(playing)
+        if playing and self._motion.wait_for_line():
+            return
         if self._playback is None or not playing:
             self._playback = self._playback.rest() if self._playback is not None else None
             if self._player is not None:

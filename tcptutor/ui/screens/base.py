@@ -43,6 +43,8 @@ WIDE = 100
 """Minimum columns for a two-column layout."""
 TALL = 32
 """Minimum lines for the table of models."""
+SMALL = (60, 18)
+"""Columns and lines below which ornaments are left out."""
 NOT_SAVED = "NOT SAVED"
 SAVED = "saved"
 _SAVED_FOR = 1.0
@@ -98,6 +100,9 @@ class Tutor(Protocol):
 
     def choose_daily_minutes(self, minutes: int) -> None:
         """Set the goal of a day, in minutes; 0 for none."""
+
+    def choose_bell(self, rings: bool) -> None:
+        """Ring the terminal's bell at the end of a long run, or not, now and in later sessions."""
 
     def choose_theme(self, name: str) -> None:
         """Show all in that theme, now and in later sessions."""
@@ -205,7 +210,9 @@ class TutorScreen(Screen[None]):
     def fit(self, wide: bool, tall: bool) -> None:
         """Adapt to a new terminal size."""
         # In one call: each change of a class restyles the whole screen.
-        self.update_classes({"-wide": wide, "-narrow": not wide, "-tall": tall})
+        width, height = self.app.size
+        is_small = width < SMALL[0] or height < SMALL[1]
+        self.update_classes({"-wide": wide, "-narrow": not wide, "-tall": tall, "-small": is_small})
 
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.ScreenResume) and not self._has_been_shown:

@@ -12,7 +12,8 @@ from textual.geometry import Size
 from textual.timer import Timer
 from textual.widget import Widget
 
-from tcptutor.figures.lines import ACK, BAD, DATA, FRAME, OTHER, QUEUE, RTT, Line
+from tcptutor.figures.lines import ACK, BAD, DATA, FRAME, OTHER, QUEUE, RTT, TEXT, Line, paragraph
+from tcptutor.ui.line_meter import LineMeter
 from tcptutor.ui.widgets.chart import axes, chart, edge, strips, warmup
 from tcptutor.ui.widgets.chart.edge import EdgeKeys
 from tcptutor.ui.widgets.slices import SlicedLines
@@ -36,20 +37,27 @@ _STYLES = (
 
 
 class Pace:
-    """Rate limiter: calls `draw` at once, or when `interval` seconds have passed since the last call."""
+    """Rate limiter: calls `draw` at once, or when `interval` has passed and the line has room for a frame."""
 
     def __init__(self, widget: Widget, interval: float, draw: Callable[[], None]) -> None:
         self._widget, self._interval, self._draw = widget, interval, draw
+        self.line: LineMeter | None = None
+        """Measures the line to the terminal; None to draw whatever its rate."""
         self._last = 0.0
         self._waiting: Timer | None = None
 
     def request(self) -> None:
         if self._waiting is None:
             remaining = self._last + self._interval - time.monotonic()
+            remaining = max(remaining, self.line.pause_s if self.line else 0.0)
             if remaining <= 0:
                 self.draw_now()
             else:
-                self._waiting = self._widget.set_timer(remaining, self.draw_now)
+                self._waiting = self._widget.set_timer(remaining, self._draw_if_free)
+
+    def _draw_if_free(self) -> None:
+        self._waiting = None
+        self.request()
 
     def draw_now(self) -> None:
         """Draw without waiting, for a final state."""
@@ -57,6 +65,8 @@ class Pace:
             self._waiting.stop()
             self._waiting = None
         self._last = time.monotonic()
+        if self.line is not None:
+            self.line.ask()
         self._draw()
 
 
@@ -104,6 +114,9 @@ class LinePanel(SlicedLines):
         across = axes.columns(width)
         return [0, *(axes.GUTTER + across * number // (SLICES - 1) for number in range(1, SLICES)), width]
 
+    def on_mount(self) -> None:
+        self.pace.line = getattr(self.app, "line", None)
+
     def on_resize(self) -> None:
         # Textual calls the handler of the base class, too.
         self.draw()
@@ -134,5 +147,8 @@ class LinePanel(SlicedLines):
                     self.show_lines(waiting)
                 elif width >= MIN_SIZE[0] and height >= MIN_SIZE[1]:
                     self.show_lines(await asyncio.to_thread(self.picture(), width, height))
+                else:
+                    needed = "A chart needs a terminal of 80 x 24."
+                    self.show_lines(paragraph("", TEXT, needed, max(width, 1))[:height])
         finally:
             self._drawing = False

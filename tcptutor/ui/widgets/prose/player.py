@@ -106,9 +106,9 @@ class FigurePlayer:
             self._show(view, view.playback.toggle())
             self._pace = replace(self._pace, wait=FRAME_S)
         elif view.playback.playing:
+            if self._motion and (pause := self._motion.wait_for_line()):
+                return pause
             written = self._show(view, view.playback.advance(min(elapsed, LONGEST_FRAME_S)))
-            if self._motion is not None:
-                self._motion.check_line(playing=view.playback.playing)
             self._pace = self._pace.after(elapsed, written)
             return self._pace.wait
         return FRAME_S if view.playback.playing else _LOOK_S
