@@ -96,10 +96,16 @@ def chart(table: SweepTable, x: str | None, y: str = USUAL, group: str | None = 
     x = check(table.definition.axes, x, y, group)
     drawn = [point for point in points(table.sorted_rows()) if QUANTITIES[y] in point.measured]
     if not drawn:
-        raise TutorError(f"no cell of this sweep has a result for {y}: finish the sweep")
+        raise TutorError(f"no cell of this sweep has a result for {y}: {_remedy(table, y)}")
     x_axis = _XAxis(drawn, x)
     panel = _panel(drawn, x_axis, y, parameter_name(group) if group else None)
     return Chart(title=[_title(table)], panels=[panel], x=x_axis.axis(drawn))
+
+
+def _remedy(table: SweepTable, y: str) -> str:
+    if len(table.rows) < table.definition.cells:
+        return "finish the sweep"
+    return "sweep with --set bytes=1MB" if y == "completion" else "choose another quantity with --y"
 
 
 def draw(table: SweepTable, x: str | None, path: Path, y: str = USUAL, group: str | None = None) -> None:
