@@ -146,7 +146,7 @@ PARAMETERS: dict[str, Parameter] = {
             "bytes that the receiver of each pair or flow asks for, again and again", optional=True, is_list=True),
         _bounded("think_time", "flows", "time", 0, 600, "time from the end of an answer to the next request"),
         _bounded("short_arrivals", "flows", "number", 0, 200, "short flows that begin per second, at random times"),
-        _bounded("short_load", "flows", "ratio", 0.001, 0.95,
+        _bounded("short_load", "flows", "ratio", 0.001, 0.9,
             "short flows by the share of the link that they take, in place of short_arrivals", optional=True),
         _bounded("short_size", "flows", "size", 100, 10_000_000, "mean payload of a short flow"),
         _choice("short_sizes", "flows", ("fixed", "exponential", "pareto"), "distribution of the short flows' payload"),

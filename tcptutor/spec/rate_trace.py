@@ -16,7 +16,7 @@ LEAST_STEP = 0.2
 """Shortest step, s: the kernel refills the shaper's bucket at each."""
 LEAST_RATE, LARGEST_RATE = 1e5, 1e11
 """Bounds of a step, bit/s. A full frame takes 0.12 s at the least rate, which replaces pauses of a trace."""
-EXAMPLE = "steps like '0 s 5 Mbit/s; 10 s 1 Mbit/s', or a file with a line 'seconds,rate' for each step"
+EXAMPLE = "steps like '0 s 5 Mbit/s; 10 s 1 Mbit/s', or a file: a line 'seconds,rate' for each, or mahimahi's"
 _MOST_LINES = 2_000_000
 _OPPORTUNITY = 8 * 1504
 """Bits that a delivery opportunity of mahimahi carries (mm-link(1): a packet of 1504 bytes)."""
