@@ -361,6 +361,13 @@ FULL_ONLY = {
     "tests/terminal/test_session.py::test_a_session_of_review_learning_and_looking_back": FullOnly(
         "half a minute of one student's keys; tests/ui opens each of the screens in a plain run"
     ),
+    "tests/terminal/test_terminals.py::test_a_chart_on_a_slow_line_leaves_room_for_keys": FullOnly(
+        "follows a run for half a minute; tests/ui/test_line_meter.py has the arithmetic in a plain run"
+    ),
+    "tests/terminal/test_terminals.py::test_a_page_is_read_predicted_run_and_explained": FullOnly(
+        "walks through a page in twelve terminals, ten seconds each; the poorest and the smallest in a plain run",
+        ("linux", "LANG=C", "40x12"),
+    ),
     "tests/terminal/test_walk.py::test_a_terminal_that_goes_away_while_the_app_is_leaving": FullOnly(
         "four moments of one end, each with a start of the app and of a guest; a terminal closes in a plain run"
     ),

@@ -45,6 +45,11 @@ class Tmux:
     def screen(self) -> str:
         return self._tmux("capture-pane", "-p", "-t", "t")
 
+    @property
+    def colored_screen(self) -> str:
+        """The screen with the escape sequences of its colors."""
+        return self._tmux("capture-pane", "-e", "-p", "-t", "t")
+
     def wait_for(self, pattern: str, seconds: float = 20) -> re.Match[str]:
         """The first match of `pattern` on the screen; fails with the screen when it does not come."""
         deadline = patience.Deadline(seconds)
