@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from string import ascii_uppercase
+from textwrap import shorten
 
 import msgspec
 
 from tcptutor.base import units
 from tcptutor.base.algorithm_names import algorithm_name
 from tcptutor.base.printable import escaped
+from tcptutor.room.excerpts import plain
 from tcptutor.room.polls import Poll
 from tcptutor.room.talk import AlgorithmTotal, MarkedValue, Tally
 
+_LONGEST = 100
+"""Characters of a question or a choice at most."""
 _SHORT = 12
 """Characters of a choice that stands for itself in the report."""
 
@@ -70,6 +74,7 @@ class VoteReport(msgspec.Struct, frozen=True, kw_only=True):
         for each in self.questions:
             place = f"{each.module}/{each.page}" if each.page else escaped(each.title)
             lines += ["", f"{each.number}. {': '.join(filter(None, (place, each.activity)))}"]
+            lines += [f"   {line}" for line in _question_lines(each)]
             for at in range(len(each.rounds)):
                 lines.append(f"   {('first', 'second')[at]} vote: {_tally_line(each, at)}")
                 if totals := each.flows.get(at + 1):
@@ -78,6 +83,9 @@ class VoteReport(msgspec.Struct, frozen=True, kw_only=True):
                 lines.append(f"   normalized gain {each.gain:+.2f} among {each.voted_twice} who voted twice")
             if each.measured is not None:
                 lines.append(f"   measured {units.rounded(each.measured, each.unit)}")
+            if each.models:
+                named = (f"{mark.label} {units.rounded(mark.value, each.unit)}" for mark in each.models)
+                lines.append(f"   models: {'; '.join(named)}")
         if self.gain is not None:
             lines += ["", f"Mean normalized gain: {self.gain:+.2f}"]
         return "\n".join(lines) + "\n"
@@ -164,6 +172,14 @@ def _reported(poll: Poll) -> ReportedQuestion:
         title=poll.asked.title,
         flows={at + 1: run.totals for at, run in poll.flows.items()},
     )
+
+
+def _question_lines(question: ReportedQuestion) -> Iterator[str]:
+    """Yield the question, and the choices that are known by their letters."""
+    yield shorten(escaped(plain(question.text)), _LONGEST, placeholder=" …")
+    for letter, choice in zip(ascii_uppercase, question.choices, strict=False):
+        if len(choice) > _SHORT:
+            yield f"{letter}  {shorten(escaped(plain(choice)), _LONGEST, placeholder=' …')}"
 
 
 def _tally_line(question: ReportedQuestion, at: int) -> str:

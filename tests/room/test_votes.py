@@ -70,6 +70,7 @@ def test_a_lecture_with_two_rounds(open_votes: OpenVotes) -> None:
     assert json.loads(report.json())["questions"][0]["voted_twice"] == 10
     assert report.csv().splitlines()[1].startswith("1,basics,page,q,1,10,4,5 4 1,,")
     assert "+0.50" in report.text()
+    assert "Which one?" in report.text()
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,9 @@ def vote_words(poll: PollView, joined: int) -> str:
         case "voting" | "voting again":
             return f"{number}, {answered}: {key_name('lecture.vote')} closes it"
         case "counted":
-            return f"{number} closed, {poll.answered} answered"
+            return (
+                f"{number} closed, {poll.answered} answered: {key_name('lecture.results')} shows the results"
+            )
         case "discussing":
             return f"discussion: {key_name('lecture.vote')} opens the second vote"
     gain = f", normalized gain {poll.gain:+.2f} of those who voted twice" if poll.gain is not None else ""

@@ -13,6 +13,7 @@ from textual.containers import Container
 from textual.timer import Timer
 
 from tcptutor.base.errors import JournalError
+from tcptutor.base.key_names import key_name
 from tcptutor.base.printable import escaped
 from tcptutor.course.outline import Course
 from tcptutor.figures.lines import MUTED, WARN
@@ -214,7 +215,13 @@ class StageScreen(LectureScreen):
 
     def action_answers(self) -> None:
         poll = self.talk.poll
-        self._shows_answers = not self._shows_answers and poll is not None and poll.phase == "revealed"
+        if poll is None or poll.phase != "revealed":
+            results = key_name("lecture.results")
+            self.show_refusal(
+                "this slide has no vote" if poll is None else f"{results} shows the results first"
+            )
+            return
+        self._shows_answers = not self._shows_answers
         self.draw()
 
     def action_zoom(self, by: int) -> None:
