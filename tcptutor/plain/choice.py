@@ -1,4 +1,4 @@
-"""Whether the dialogue takes the place of the app. Imported before the app's first frame."""
+"""Choice between the dialogue and the app. Imported before the app's first frame."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands of the dialogue: their words, other spellings, and what each does."""
+"""Commands of the dialogue: names, other spellings, descriptions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ COMMANDS = {
     "width": "break lines at so many columns; width 0 breaks none",
     "quit": "leave; everything is saved",
 }
-"""What each command does."""
+"""Commands with their descriptions."""
 _SHORT = {
     "?": "help", "h": "hint", "r": "run", "n": "next", "b": "back", "q": "quit", "exit": "quit", "t": "terminal",
     "x": "skip", "u": "undo", "search": "find", "next page": "next", "modules": "home", "stop": "quit", "/": "find",

@@ -61,7 +61,7 @@ class Front:
     async def _home(self) -> Destination:
         sitting = self._sitting
         sitting.console.say("", *self._overview())
-        await self._tell_reviews()
+        await self._report_reviews()
         while True:
             resumed = self._resumed
             first = f"Enter goes on with {resumed.title}; a" if resumed else "A"
@@ -81,7 +81,7 @@ class Front:
         yield f"{course.title}. Modules:"
         yield from lookup.modules(course, self._sitting.journal)
 
-    async def _tell_reviews(self) -> None:
+    async def _report_reviews(self) -> None:
         found = await find_now(self._sitting.course, self._sitting.journal)
         if found.session:
             number = len(found.session)

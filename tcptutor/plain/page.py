@@ -87,9 +87,9 @@ class PageDialogue:
         self.reader.read()
         await self.lab.recall()
         self._mark_again()
-        self.reader.tell_earlier_work(self._posed.values())
+        self.reader.report_earlier_work(self._posed.values())
         while True:
-            self.reader.tell_news()
+            self.reader.report_news()
             activity = self.activity
             if activity is not None and activity.id != self._asked:
                 self.reader.pose(activity)
@@ -103,7 +103,7 @@ class PageDialogue:
             except TutorError as error:
                 self._say(sentence(str(error)))
                 destination = None
-            self.reader.tell_trouble()
+            self.reader.report_trouble()
             if destination is not None:
                 return destination
 
@@ -184,9 +184,9 @@ class PageDialogue:
             self._say(f"{doubt} Type {line} again to lock it as it is.")
             return
         self.study.respond(activity, given, sureness)
-        self._tell_response(activity)
+        self._report_response(activity)
 
-    def _tell_response(self, activity: Activity) -> None:
+    def _report_response(self, activity: Activity) -> None:
         response = self.study.response(activity)
         if response is None:
             return
@@ -262,7 +262,7 @@ class PageDialogue:
             if isinstance(activity, Predict | ShapePrediction) and (found := self.study.response(activity)):
                 self._say(*paragraphs(found.mark.feedback))
         if (challenge := self.step.challenge) is not None and (found := self.study.response(challenge)):
-            self._tell_standing(challenge)
+            self._report_standing(challenge)
             if found.mark.correct and not was_reached:
                 self._say(*paragraphs(found.explanation))
 
@@ -271,7 +271,7 @@ class PageDialogue:
         challenge = self.step.challenge
         return challenge is not None and self.study.record_of(challenge).right is not None
 
-    def _tell_standing(self, challenge: ChallengeActivity) -> None:
+    def _report_standing(self, challenge: ChallengeActivity) -> None:
         standing = challenge.describe_status(self.study.record_of(challenge))
         self._say(f"The challenge is {standing}.")
 
@@ -294,11 +294,11 @@ class PageDialogue:
                 self._say("Without a prediction it stays empty for good. Type skip again to go on without.")
                 return
             self.study.skip(due)
-            self._tell_response(due)
+            self._report_response(due)
         elif (observation := self.study.due_observation) is not None:
             self.study.skip(observation)
             self._passed.add(observation.id)
-            self._tell_response(observation)
+            self._report_response(observation)
         else:
             raise UsageError(
                 "only predictions and questions on what a run showed can be skipped: next passes over others"
@@ -326,7 +326,7 @@ class PageDialogue:
         if line:
             text, sureness = asking.split_sureness(line)
             self.study.respond(posed, asking.response(posed, self.study.shown_order(posed), text), sureness)
-            self._tell_response(posed)
+            self._report_response(posed)
 
     async def _next(self, _command: Command, _again: bool) -> Destination | None:
         activity = self.activity
@@ -351,7 +351,7 @@ class PageDialogue:
         return Destination(ModulePage(self.module, branch.deeper[0]))
 
     async def _where(self, _command: Command, _again: bool) -> None:
-        self.reader.tell_place(self._posed.values())
+        self.reader.report_place(self._posed.values())
 
     async def _note(self, command: Command, _again: bool) -> None:
         if not command.words:
@@ -363,13 +363,13 @@ class PageDialogue:
         self._say("Your note is deleted." if not text else "Saved. note - deletes the note.")
 
     async def _answers(self, _command: Command, _again: bool) -> None:
-        self.reader.tell_answers(self._posed.values())
+        self.reader.report_answers(self._posed.values())
 
     async def _details(self, command: Command, _again: bool) -> None:
         self._say(*await self.lab.details(command.name, command.words))
 
     async def _others(self, _command: Command, _again: bool) -> None:
-        self.reader.tell_others()
+        self.reader.report_others()
 
     async def _terminal(self, command: Command, _again: bool) -> None:
         shell = self.step.shell

@@ -1,4 +1,4 @@
-"""The runs of a page in the dialogue: recalled, made, told, and marked against."""
+"""Runs of a page in the dialogue: stored and new ones, their results, and marks against them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class PageLab:
 
     @property
     def activity(self) -> RunActivity | ChallengeActivity | SweepActivity | None:
-        """What the page runs first; None for a page without a run."""
+        """Activity that the page runs; None for a page without a run."""
         step = self._study.step
         return step.experiment or step.sweep or step.challenge
 
@@ -158,7 +158,7 @@ class PageLab:
         live.is_enrolled = self._study.is_enrolled
 
     def outcome(self, live: Live) -> Iterator[str]:
-        """Yield the result of a run as far as it may be told now."""
+        """Yield the result of a run; its explanation only once the student may read it."""
         live.awaits_observation = self._study.due_observation is not None
         yield from result.outcome(live)
         yield from result.explanation(live)

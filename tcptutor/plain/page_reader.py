@@ -1,10 +1,10 @@
-"""What a page says by itself: its text, the activity at hand, and what becomes due on the way."""
+"""Texts of a page: its prose, the activity at hand, and texts that become due on the way."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from tcptutor.base.errors import UsageError
+from tcptutor.base.errors import JournalError, UsageError
 from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activities.example import Example
 from tcptutor.course.activities.run import RunActivity, SweepActivity
@@ -29,30 +29,33 @@ class PageReader:
 
     def __init__(self, sitting: Sitting, module: Module, step: Step, study: Study, lab: PageLab) -> None:
         self._sitting, self._module, self._step, self._study, self._lab = sitting, module, step, study, lab
-        self._told: set[str] = set()
+        self._said: set[str] = set()
         """Parts that were said: "after", "idea", and troubles of the journal."""
 
     def _say(self, *texts: str | Paragraph) -> None:
         self._sitting.console.say(*texts)
 
-    def tell_trouble(self) -> None:
+    def report_trouble(self) -> None:
         """Say once why work could not be saved."""
-        if self._study.trouble and self._study.trouble not in self._told:
-            self._told.add(self._study.trouble)
+        if self._study.trouble and self._study.trouble not in self._said:
+            self._said.add(self._study.trouble)
             self._say(sentence(self._study.trouble))
 
     def begin_again(self) -> None:
         """Say the page once more, with the text after the run."""
         self.read()
-        self._told.discard("after")
+        self._said.discard("after")
 
     @property
     def onward(self) -> str:
         """Sentence on the page that follows."""
-        target = pages.next_on_path(self._sitting.course, self._module, self._step, self._sitting.journal)
+        try:
+            target = pages.next_on_path(self._sitting.course, self._module, self._step, self._sitting.journal)
+        except JournalError as error:
+            return sentence(str(error))
         return f"Next is {target.title}." if target else "This is the last page of your path."
 
-    def tell_place(self, posed: Collection[Activity]) -> None:
+    def report_place(self, posed: Collection[Activity]) -> None:
         """Say where the student is, what is left here, and what follows."""
         self._say(
             f"Module {self._module.number}, {self._module.title}: page {ModulePage(self._module, self._step).title}."
@@ -63,7 +66,7 @@ class PageReader:
         branch = pages.branch(self._sitting.course, self._module, self._step, self._sitting.journal)
         self._say(*(f"{pages.offer(step)}: deeper opens it." for step in branch.deeper[:1]), self.onward)
 
-    def tell_others(self) -> None:
+    def report_others(self) -> None:
         """Say what others measured.
 
         Raises:
@@ -75,7 +78,7 @@ class PageReader:
             raise UsageError("this page has no published measurements to tell now")
         self._say(*paragraphs(self._step.published, self._step.figures))
 
-    def tell_answers(self, posed: Collection[Activity]) -> None:
+    def report_answers(self, posed: Collection[Activity]) -> None:
         """Say every answer with its feedback."""
         answered = [each for each in posed if self.has_answer(each)]
         for activity in answered:
@@ -106,7 +109,7 @@ class PageReader:
         ids = [each.id for each in self._module.steps]
         return ids.index(self._step.id) + 1 if self._step.id in ids else 0
 
-    def tell_earlier_work(self, posed: Collection[Activity]) -> None:
+    def report_earlier_work(self, posed: Collection[Activity]) -> None:
         """Say how much of the page was done on an earlier visit."""
         done = [each for each in posed if self.has_answer(each)]
         if done:
@@ -122,17 +125,17 @@ class PageReader:
             and self._study.record_of(activity).attempts > 0
         )
 
-    def tell_news(self) -> None:
+    def report_news(self) -> None:
         """Say the texts that have become due."""
         study = self._study
-        if study.step.has_run(study.record) and study.due_observation is None and "after" not in self._told:
-            self._told.add("after")
+        if study.step.has_run(study.record) and study.due_observation is None and "after" not in self._said:
+            self._said.add("after")
             if self._step.after_run:
                 self._say(*paragraphs(self._step.after_run, self._step.figures))
             if self._step.published and self._step.experiments:
                 self._say("others tells what others measured.")
-        if study.is_done and self._step.activities and self._step.idea and "idea" not in self._told:
-            self._told.add("idea")
+        if study.is_done and self._step.activities and self._step.idea and "idea" not in self._said:
+            self._said.add("idea")
             self._say(f"This page is done. Its main idea: {inline_text(self._step.idea)}")
 
     def pose(self, activity: Activity) -> None:

@@ -13,7 +13,7 @@ from tcptutor.study import words
 from tcptutor.study.live import Live
 
 MOST_FLOWS = 8
-"""Flows that are described one by one."""
+"""Most flows that are described."""
 
 
 def progress(live: Live) -> str:

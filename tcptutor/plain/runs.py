@@ -114,13 +114,13 @@ class Runs:
 
     async def _follow(self, task: asyncio.Task[None], progress: Callable[[], str]) -> None:
         """Wait for the task, and say how far it is."""
-        telling = asyncio.create_task(self._tell(progress))
+        telling = asyncio.create_task(self._report(progress))
         try:
             await self.until_stopped(task)
         finally:
             telling.cancel()
 
-    async def _tell(self, progress: Callable[[], str]) -> None:
+    async def _report(self, progress: Callable[[], str]) -> None:
         """Say how far a task is, whenever that has changed, and from time to time."""
         said, pauses = "", 0
         while True:

@@ -1,4 +1,4 @@
-"""The lab's shell in the terminal of the dialogue: goals are told as they are reached, runs at the end."""
+"""The lab's shell in the terminal of the dialogue: it reports goals as they are reached, and runs at the end."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class LabShell:
     def __init__(self, sitting: Sitting, module: str, step: str, shell: ShellActivity) -> None:
         self._sitting, self._module, self._step, self._shell = sitting, module, step, shell
         self._goals = WatchedGoals(module, step, shell, self._record)
-        self._told = self._goals.board
+        self._said = self._goals.board
         self._output = PlainOutput(sitting.console.encoding, sitting.console.lines.echoes)
         self._trouble = ""
 
@@ -98,7 +98,7 @@ class LabShell:
             console.say(f"Not saved: {self._trouble}.")
         console.say(*board_lines(self._goals.board))
         for ended in runs:
-            console.say(*[each async for each in self._told_run(ended)])
+            console.say(*[each async for each in self._run_lines(ended)])
 
     async def _session(self, host: str, runs: list[GrowingRun]) -> None:
         size = shutil.get_terminal_size()
@@ -154,19 +154,19 @@ class LabShell:
     def _show(self, data: bytes) -> None:
         self._goals.printed(self._module, data)
         self._sitting.console.output.write(self._output.text(data))
-        self._tell_goals()
+        self._report_goals()
 
     async def _follow(self, conducted: ConductedSession) -> None:
         async with conducted:
             async for event in conducted:
                 await self._goals.take(event, conducted)
-                self._tell_goals()
+                self._report_goals()
 
-    def _tell_goals(self) -> None:
-        board, before = self._goals.board, self._told
+    def _report_goals(self) -> None:
+        board, before = self._goals.board, self._said
         if board is before:
             return
-        self._told = board
+        self._said = board
         for line in news(before, board):
             end = "\r\n" if self._sitting.console.lines.echoes else "\n"  # the terminal is raw
             self._sitting.console.output.write(f"{end}{readable(line, self._sitting.console.encoding)}{end}")
@@ -179,7 +179,7 @@ class LabShell:
         except JournalError as error:
             self._trouble = str(error)
 
-    async def _told_run(self, ended: GrowingRun) -> AsyncIterator[str]:
+    async def _run_lines(self, ended: GrowingRun) -> AsyncIterator[str]:
         live = Live(self._module, self._step, ended.run, state="ended", from_shell=True)
         live.unsaved = ended.unsaved
         live.report = await background.report(ended.run)

@@ -1,4 +1,4 @@
-"""What every part of the dialogue shares while the student sits here: console, journal, course and lab."""
+"""State that all parts of the dialogue share: console, journal, course and lab."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Sitting:
 
     @property
     def farewell(self) -> str:
-        """What becomes of the student's work now."""
+        """Sentence on whether all work is saved."""
         unsaved = self.journal.unsaved
         return f"Some of your work is not saved: {unsaved}." if unsaved else "Everything is saved."
 

@@ -11,7 +11,7 @@ from tcptutor.course.activities.read_off import RATE_AROUND, FlowSamples, Span, 
 from tcptutor.run import Run
 
 MOST_FLOWS = 4
-"""Flows whose trajectories are told one by one."""
+"""Most flows whose trajectories are described."""
 _MOST_EVENTS = 12
 _MOST_SECONDS = 12
 _PHASES: dict[PhaseName, str] = {
@@ -94,7 +94,7 @@ def _events(found: Sequence[Loss], name: str) -> str:
 
 
 def _rates(samples: FlowSamples) -> str:
-    """Return the rate of each second, or of as many equal parts as are told."""
+    """Return the throughput of each second, or of `_MOST_SECONDS` equal parts of a longer run."""
     end = samples.t[-1]
     step = max(1.0, end / _MOST_SECONDS)
     rates = []

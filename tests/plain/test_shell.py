@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from tcptutor.course import load as load_course
 from tcptutor.course.goals.goal import GoalBoard, GoalState, NearMiss
 from tcptutor.journal import Journal
 from tcptutor.plain.shell import PlainOutput, board_lines, news
 from tests import patience
 from tests.cli.command import TCPTUTOR
+from tests.plain.marks import marks_of_journal
 from tests.plain.typist import drawn
 
 
@@ -54,7 +56,7 @@ def test_goals_are_told_when_they_change() -> None:
 
 
 @pytest.mark.guest
-def test_a_page_by_hand_at_a_pipe(mark: str, without_state: Path) -> None:
+def test_a_page_by_hand_at_a_pipe(mark: str, without_state: Path, tmp_path: Path) -> None:
     lines = ["1.4", "terminal", "h2 iperf3 -s -D", "tcpdump -n -i h1-eth0 tcp &", "sleep 3"]
     lines += ["iperf3 -c 10.0.0.2 -n 20K", "ls --color=always /", "sleep 4", "exit", "where", "quit"]
     done = subprocess.run(
@@ -71,5 +73,6 @@ def test_a_page_by_hand_at_a_pipe(mark: str, without_state: Path) -> None:
     assert "3 of 3 goals are reached." in done.stdout
     assert done.stdout.index("The shell has ended.") < done.stdout.index("Left on this page")
     journal = Journal.open(without_state / "tcptutor" / "journal.db")
-    assert journal.page("tcp-basics", "a-connection-in-a-capture").activity("shell").right
+    marks = marks_of_journal(load_course(None), journal, tmp_path)
     journal.close()
+    assert marks["tcp-basics", "a-connection-in-a-capture", "shell"] == (3.0, "full")
