@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import hashlib
 import os
 import socket
-import stat
 import subprocess
 import sys
 import time
@@ -15,13 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from tcptutor.base import files
+from tcptutor.base import files, sockets
 from tcptutor.base.errors import TutorError
 from tcptutor.base.printable import escaped
 from tcptutor.room import records
 
 LOCK, PROCESS_LOG = "running.lock", "process.log"
-_SHARED = Path("/tmp")  # noqa: S108  # the folder in it is checked
 _START_S = 20.0
 """Longest time for a lecture process to accept terminals."""
 _POLL_S = 0.02
@@ -30,35 +27,12 @@ _LAST_WORDS = 4096
 
 
 def socket_path() -> Path:
-    """Return the path of the lecture's socket, in a folder that only this user can open.
-
-    The path is short, since a socket's may have 107 characters; it differs for each data folder.
+    """Return the path of the lecture's socket.
 
     Raises:
-        TutorError: There is no such folder.
+        TutorError: There is no folder for it.
     """
-    # XDG_RUNTIME_DIR comes second: it is emptied when the last SSH session of the user ends.
-    folders = [_SHARED / f"tcptutor-{os.getuid()}"]
-    if (runtime := Path(os.environ.get("XDG_RUNTIME_DIR", ""))).is_absolute():
-        folders.append(runtime / "tcptutor")
-    folder = next(filter(_is_ours, folders), None)
-    if folder is None:
-        raise TutorError(
-            f"{folders[0]} is not a folder of yours that is closed to others: remove it, or set XDG_RUNTIME_DIR"
-        )
-    key = hashlib.sha256(os.fsencode(records.lectures().absolute())).hexdigest()[:12]
-    return folder / f"lecture-{key}"
-
-
-def _is_ours(folder: Path) -> bool:
-    """Create a folder for this user alone, and return whether it is one."""
-    try:
-        with contextlib.suppress(FileExistsError):
-            folder.mkdir(0o700)
-        found = folder.lstat()
-    except OSError:
-        return False
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
+    return sockets.path("lecture")
 
 
 class LectureHolder(NamedTuple):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tcptutor.base import sockets
 from tcptutor.base.errors import TutorError
 from tcptutor.room import host, launch, protocol, records
 from tcptutor.room.client import Interrupted
@@ -212,7 +213,7 @@ def test_a_second_process_of_a_lecture_leaves_the_first_alone(folder: Path) -> N
 def test_a_socket_folder_that_others_can_open_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(launch, "_SHARED", tmp_path / "shared")
+    monkeypatch.setattr(sockets, "_SHARED", tmp_path / "shared")
     taken = tmp_path / "shared" / f"tcptutor-{os.getuid()}"
     taken.mkdir(parents=True, mode=0o755)
     assert launch.socket_path().parent == tmp_path / "tcptutor"
