@@ -36,6 +36,32 @@ cd 2> /dev/null
 sudo() { "$@"; }
 # Without -Z, tcpdump gives its files to another user.
 tcpdump() { command tcpdump -Z root "$@"; }
+# The programs of a list that this machine has.
+_present() {
+    local name
+    for name; do command -v "$name" > /dev/null && printf ' %s' "$name"; done
+}
+help() {
+    if [ $# -gt 0 ]; then builtin help "$@"; return; fi
+    cat << END
+This is a shell on $TCPTUTOR_HOST, in a network of its own.
+  hosts    $TCPTUTOR_HOSTS; \`h2 COMMAND\` runs a command on h2, \`h2\` alone opens a shell there
+  here     $(cd /sys/class/net && echo *) (ip address)
+  traffic  start a server with \`h2 iperf3 -s -D\`, then \`iperf3 -c h2\`; also$(_present iperf ping curl socat nc)
+  path     tc qdisc show; \`tc\` reads mbit as bits and mbps as bytes; also$(_present ip ethtool sysctl iptables)
+  watch    ss -tin;$(_present nstat tcpdump tshark mtr traceroute watch)
+  work    $(_present bc jq nano vi less python3)
+  files    ~ is saved on your machine when the last shell of this lab ends
+  packets  on your machine, in another terminal: tcptutor capture | wireshark -k -i -
+Your traffic is saved as runs. \`exit\` ends the shell, \`help NAME\` explains one of bash's own commands.
+END
+}
+if ! command -v tshark > /dev/null; then
+    tshark() {
+        echo "tshark: not in the lab; on your machine, in another terminal: tcptutor capture | tshark -r -" >&2
+        return 127
+    }
+fi
 # `h2 iperf3 -s &` runs a command on h2, `h2` alone opens a shell there.
 _on() {
     local host=$1 enter=$2
@@ -108,6 +134,7 @@ class PseudoTerminal:
             "HOME": str(home),
             "TERM": os.environ.get("TCPTUTOR_TERM", "xterm-256color"),
             "TCPTUTOR_HOST": host,
+            "TCPTUTOR_HOSTS": ", ".join(known),
             "TCPTUTOR_TERMINAL": str(request.terminal),
             _REPORTS_FD: str(report_fd),
             "TCPTUTOR_RC": startup,

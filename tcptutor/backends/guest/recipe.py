@@ -22,10 +22,10 @@ from tcptutor.base.errors import SetupError, quoted
 
 SUITE = "trixie"
 PACKAGES = (
-    "base-files", "base-passwd", "bash", "bridge-utils", "busybox-static", "coreutils", "dash", "ethtool",
-    "grep", "iperf3", "iptables", "iproute2", "iputils-ping", "kmod", "libc-bin", "mawk", "mininet", "mount",
-    "net-tools", "procps", "python3-minimal", "python3-msgspec", "python3-pyroute2", "sed", "tcpdump",
-    "util-linux",
+    "base-files", "base-passwd", "bash", "bridge-utils", "busybox-static", "coreutils", "curl", "dash", "ethtool",
+    "grep", "iperf3", "iptables", "iproute2", "iputils-ping", "jq", "kmod", "libc-bin", "mawk", "mininet", "mount",
+    "mtr-tiny", "nano", "net-tools", "procps", "python3-minimal", "python3-msgspec", "python3-pyroute2", "sed",
+    "tcpdump", "util-linux",
 )  # fmt: skip
 """Debian packages besides the architecture's kernel."""
 
