@@ -39,7 +39,7 @@ DOUBTFUL[WITHHELD] = (
 )
 """Reported for every host even at 0, where `agent.netlink.netfilter` is to keep it."""
 _STAT = Path("/proc/stat")
-_IDLE, _IOWAIT, _SOFTIRQ, _STEAL = 3, 4, 6, 7
+_NICE, _IDLE, _IOWAIT, _SOFTIRQ, _STEAL = 1, 3, 4, 6, 7
 _HIGHEST_PRIORITY = -20
 
 
@@ -78,7 +78,7 @@ class ProcessorShares(NamedTuple):
     """Shares of processor time, 0 to 1."""
 
     busiest: float
-    """Time that the busiest processor was not idle."""
+    """Time that the busiest processor was neither idle nor left to programs of low priority."""
     softirq: float
     """Largest share ticks on network work in soft interrupts."""
     steal: float
@@ -100,8 +100,8 @@ class Processors:
         for name, now in _read_processors().items():
             ticks = [max(0, b - a) for a, b in zip(self._before.get(name, now), now, strict=True)]
             total = sum(ticks) or 1
-            idle = ticks[_IDLE] + ticks[_IOWAIT]
-            shares.append(ProcessorShares(1 - idle / total, ticks[_SOFTIRQ] / total, ticks[_STEAL] / total))
+            free = ticks[_IDLE] + ticks[_IOWAIT] + ticks[_NICE]
+            shares.append(ProcessorShares(1 - free / total, ticks[_SOFTIRQ] / total, ticks[_STEAL] / total))
         return ProcessorShares(*(round(max(column), 4) for column in zip(*shares, strict=True)))
 
 

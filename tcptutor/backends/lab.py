@@ -217,7 +217,7 @@ class Lab:
         from tcptutor.backends.selection import choose_for_session  # noqa: PLC0415
 
         self._discard_prefetched()  # a session takes real time
-        choice = await choose_for_session(needs or experiment, self._backend)
+        choice = await choose_for_session(needs or experiment, self._backend, self._clock)
         async with self._in_use():
             if self._turns is not None:
                 await self._close_backend()  # a turn is one lab

@@ -109,8 +109,10 @@ async def host_runs_course() -> bool:
     return here is not None and not _missing(COURSE_QDISCS, COURSE_ALGORITHMS, here)
 
 
-async def choose(experiment: Experiment, backend: str = "auto", clock: str = "auto") -> ChosenBackend:
-    """Return the backend for `experiment`.
+async def choose(
+    experiment: Experiment, backend: str = "auto", clock: str = "auto", *, paced: bool = False
+) -> ChosenBackend:
+    """Return the backend for `experiment`; with `paced` for a session, in which idle time passes as on this machine.
 
     Raises LabUnavailable or KernelLacks with the reason when no backend can run it.
     """
@@ -121,7 +123,7 @@ async def choose(experiment: Experiment, backend: str = "auto", clock: str = "au
             raise LabUnavailable(
                 "the host backend has no virtual clock: leave out --clock, or use --backend guest"
             )
-        return _guest(experiment, clock, "asked for")
+        return _guest(experiment, clock, "asked for", paced)
     here, why = await host_environment()
     missing = _missing(experiment.qdiscs, experiment.congestion_controls, here) if here is not None else []
     if backend == "host":
@@ -136,7 +138,7 @@ async def choose(experiment: Experiment, backend: str = "auto", clock: str = "au
             )
         why = f"this machine's kernel has no {abbreviate(absent)}"
     try:
-        return _guest(experiment, clock, why)
+        return _guest(experiment, clock, why, paced)
     except (LabUnavailable, KernelLacks) as error:
         if here is not None and not missing:
             reason = f"{why}, which other experiments need; and {error}"
@@ -146,14 +148,16 @@ async def choose(experiment: Experiment, backend: str = "auto", clock: str = "au
         raise LabUnavailable(f"{why}; and {error}") from error
 
 
-async def choose_for_session(experiment: Experiment, backend: str = "auto") -> ChosenBackend:
+async def choose_for_session(
+    experiment: Experiment, backend: str = "auto", clock: str = "auto"
+) -> ChosenBackend:
     """Return the backend for typing commands on hosts with the kernel features of `experiment`.
 
     Root's shells open in the guest, where they cannot touch this machine. Raises as `choose` does.
     """
     if backend == "auto" and os.geteuid() == 0:
-        return _guest(experiment, "real", "root's shells open in the guest")
-    return await choose(experiment, backend, "real")
+        return _guest(experiment, clock, "root's shells open in the guest", paced=True)
+    return await choose(experiment, backend, clock, paced=True)
 
 
 def choose_replay(reason: str) -> ChosenBackend:
@@ -168,7 +172,7 @@ def _missing(qdiscs: Sequence[str], algorithms: Sequence[str], here: Environment
     ]
 
 
-def _guest(experiment: Experiment, clock: str, reason: str) -> ChosenBackend:
+def _guest(experiment: Experiment, clock: str, reason: str, paced: bool = False) -> ChosenBackend:
     memory = sizes.size(experiment)
     snapshots = Snapshots(memory=memory)
     snapshots.image.check()
@@ -178,4 +182,4 @@ def _guest(experiment: Experiment, clock: str, reason: str) -> ChosenBackend:
             clock = "real" if Snapshots().manifest("real").kvm else "virtual"
         except ImageDamaged:
             clock = "virtual"
-    return ChosenBackend(GuestBackend(clock, snapshots), "guest", clock, reason, memory)
+    return ChosenBackend(GuestBackend(clock, snapshots, paced=paced), "guest", clock, reason, memory)

@@ -109,9 +109,10 @@ def run(seeds: tuple[int | None, int] | None, **given: Any) -> None:
 @set_option("settings", "Set a parameter of the network, such as rate=100Mbit/s, delay=20ms or pairs=2.")
 @SCALE
 @BACKEND
+@CLOCK
 @COURSE
 def shell(**given: Any) -> None:
-    """Open a shell on a lab host (h1, h2, ... s1, s2) in real time. The lab manuals' commands work as printed.
+    """Open a shell on a lab host (h1, h2, ... s1, s2). The lab manuals' commands work as printed.
 
     Traffic from iperf3 or other programs is saved as runs and explained when the shell ends. MODULE/PAGE
     opens the network of a page with goals; `tcptutor check` in a second terminal shows your progress.

@@ -39,6 +39,7 @@ def open_shell(
     settings: Mapping[str, str],
     scale: str,
     backend: str,
+    clock: str,
 ) -> int:
     """Open a shell and return the exit code.
 
@@ -48,6 +49,7 @@ def open_shell(
         settings: Parameters of the network.
         scale: Scale of the experiment.
         backend: Backend of the lab.
+        clock: Clock of the lab.
 
     Raises:
         TutorError: The shell could not start, or the lab ended under it.
@@ -69,7 +71,7 @@ def open_shell(
     store, runs, began = open_store(), list[GrowingRun](), asyncio.Event()
     opened = _OpenedPage(page) if page is not None else None
     try:
-        run_until_signal(_session(network, host, backend, store, runs, began, opened))
+        run_until_signal(_session(network, host, Lab(backend, clock), store, runs, began, opened))
     except asyncio.CancelledError:
         if not began.is_set():
             raise KeyboardInterrupt from None
@@ -144,7 +146,7 @@ def _print_reports(runs: Sequence[GrowingRun], of_path: bool) -> None:
 async def _session(
     experiment: Experiment,
     host: str,
-    backend: str,
+    lab: Lab,
     store: RunStore,
     runs: list[GrowingRun],
     began: asyncio.Event,
@@ -155,7 +157,7 @@ async def _session(
     Args:
         experiment: The network.
         host: Host of the shell.
-        backend: Backend of the lab.
+        lab: The lab.
         store: Store of the runs.
         runs: Receives the session's runs.
         began: Set when the lab is up.
@@ -168,7 +170,7 @@ async def _session(
     warn(f"starting the lab for a shell on {host} ...")
     needs = opened.page.shell.kernel_requirements if opened is not None else None
     trap = opened.page.shell.fault if opened is not None else ""
-    async with Lab(backend).session(experiment, needs, trap) as (session, environment):
+    async with lab.session(experiment, needs, trap) as (session, environment):
         began.set()
         terminal = session.shell(host, size.lines, size.columns)
         conducted = ConductedSession(session, environment, store)
@@ -202,12 +204,12 @@ async def _follow(conducted: ConductedSession, opened: _OpenedPage | None) -> No
 
 
 def _greeting(host: str, experiment: Experiment, environment: Environment, home: Path) -> str:
+    clock = "; its clock waits for this machine" if environment.clock == "virtual" else ""
     return f"""\
-tcptutor: a shell on {host} ({environment.backend}, Linux {environment.kernel}); `exit` ends it
+tcptutor: a shell on {host} ({environment.backend}, Linux {environment.kernel}{clock}); `exit` ends it
   h2 iperf3 -s -D   starts a server on h2; `h2 COMMAND` runs any command there, h2 alone opens a shell
   iperf3 -c h2      sends to it; the hosts are {", ".join(host_names(experiment.pairs))}
-  tc                reads mbit as bits and mbps as bytes per second
-  ~                 is saved in {home}
+  help              lists the programs and what is saved; ~ is {home}
   your traffic is saved as runs, and explained when you leave"""
 
 

@@ -71,8 +71,8 @@ async def leaving_nothing(backend: B, mark: str) -> AsyncIterator[B]:
     assert leftovers.wait_until_none(mark) == []
 
 
-def host_or_guest(request: pytest.FixtureRequest, clock: str) -> Backend:
+def host_or_guest(request: pytest.FixtureRequest, clock: str, *, paced: bool = False) -> Backend:
     """The backend whose name is a fixture's parameter: "host", or "guest" on that clock."""
     if request.param == "host":
         return HostBackend()
-    return GuestBackend(clock, request.getfixturevalue("snapshots"))
+    return GuestBackend(clock, request.getfixturevalue("snapshots"), paced=paced)

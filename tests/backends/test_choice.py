@@ -38,7 +38,7 @@ class Machine:
     async def host_environment(self, *, fresh: bool = False) -> tuple[Environment | None, str]:
         return self.host, "" if self.host else "no namespaces here"
 
-    def guest(self, _: Experiment, clock: str, reason: str) -> ChosenBackend:
+    def guest(self, _: Experiment, clock: str, reason: str, paced: bool = False) -> ChosenBackend:
         if self.no_guest is not None:
             raise self.no_guest
         return ChosenBackend(ReplayBackend(reason), "guest", "virtual" if clock == "auto" else clock, reason)
@@ -59,16 +59,29 @@ def _experiments(build: Build) -> list[Experiment]:
 
 
 @pytest.mark.parametrize(
-    ("user", "backend", "name"), [(0, "auto", "guest"), (1000, "auto", "host"), (0, "host", "host")]
+    ("user", "backend", "clock", "lab"),
+    [
+        (0, "auto", "auto", ("guest", "virtual")),
+        (0, "auto", "real", ("guest", "real")),
+        (1000, "auto", "auto", ("host", "real")),
+        (1000, "guest", "auto", ("guest", "virtual")),
+        (0, "host", "auto", ("host", "real")),
+    ],
 )
 async def test_roots_shells_open_in_the_guest(
-    machine: Machine, build: Build, monkeypatch: pytest.MonkeyPatch, user: int, backend: str, name: str
+    machine: Machine,
+    build: Build,
+    monkeypatch: pytest.MonkeyPatch,
+    user: int,
+    backend: str,
+    clock: str,
+    lab: tuple[str, str],
 ) -> None:
     """Unless the host is asked for: its backend then refuses."""
     machine.host = WHOLE
     monkeypatch.setattr(os, "geteuid", lambda: user)
-    found = await choose_for_session(build(), backend)
-    assert (found.name, found.clock) == (name, "real")
+    found = await choose_for_session(build(), backend, clock)
+    assert (found.name, found.clock) == lab
 
 
 @pytest.mark.parametrize(("host", "name"), [(WHOLE, "host"), (NO_NETEM, "guest"), (None, "guest")])

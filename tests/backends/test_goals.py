@@ -154,7 +154,7 @@ async def prepare(lab: Hands) -> LabTerminal:
 
 @pytest.fixture
 async def backend(mark: str, snapshots: Snapshots, without_state: Path) -> AsyncIterator[GuestBackend]:
-    async with leaving_nothing(GuestBackend("real", snapshots), mark) as one:
+    async with leaving_nothing(GuestBackend("virtual", snapshots, paced=True), mark) as one:
         yield one
 
 
@@ -213,7 +213,7 @@ async def test_goals_tick_and_untick_with_the_kernel(backend: GuestBackend, buil
 
 @asynccontextmanager
 async def _recording() -> AsyncIterator[tuple[Hands, LabTerminal]]:
-    backend = GuestBackend("real", Snapshots())
+    backend = GuestBackend("virtual", Snapshots(), paced=True)
     try:
         async with hands(backend, build_experiment("test/experiment", {"parameters": {}})) as lab:
             yield lab, await prepare(lab)

@@ -142,7 +142,7 @@ async def hands(backend: Backend, experiment: Experiment, trap: str = "") -> Asy
 async def backend(request: pytest.FixtureRequest, mark: str) -> AsyncIterator[Backend]:
     if request.param == "host":
         request.getfixturevalue("ordinary_user")
-    async with leaving_nothing(host_or_guest(request, "real"), mark) as one:
+    async with leaving_nothing(host_or_guest(request, "virtual", paced=True), mark) as one:
         yield one
 
 
@@ -236,7 +236,7 @@ async def test_names_a_home_and_tcpdump(backend: Backend, build: Build, without_
 
 @pytest.mark.guest
 async def test_fq_by_hand_is_pacing(mark: str, snapshots: Snapshots, build: Build) -> None:
-    backend = GuestBackend("real", snapshots)
+    backend = GuestBackend("virtual", snapshots, paced=True)
     async with hands(backend, build(rate="8 Mbit/s", delay="10 ms")) as lab:
         shell = lab.shell()
         await lab.type(shell, "tc qdisc add dev h1-eth0 root fq maxrate 3mbit; echo done=$?", "done=0")
@@ -286,7 +286,7 @@ async def test_settings_changed_by_hand_are_seen(backend: Backend, build: Build)
 @pytest.mark.guest
 async def test_changes_to_netem_are_seen_and_doubted(mark: str, snapshots: Snapshots, build: Build) -> None:
     """A queue of two packets drops most of a first window, which nobody planned to lose."""
-    backend = GuestBackend("real", snapshots)
+    backend = GuestBackend("virtual", snapshots, paced=True)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(backend.close)
         lab = await stack.enter_async_context(hands(backend, build(rate="8 Mbit/s")))
@@ -318,7 +318,7 @@ async def test_changes_to_netem_are_seen_and_doubted(mark: str, snapshots: Snaps
 async def test_which_interface_does_what_is_told_as_it_changes(
     mark: str, snapshots: Snapshots, build: Build
 ) -> None:
-    backend = GuestBackend("real", snapshots)
+    backend = GuestBackend("virtual", snapshots, paced=True)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(backend.close)
         lab = await stack.enter_async_context(hands(backend, build(rate="8 Mbit/s", queue="60 kB")))
@@ -501,7 +501,7 @@ async def test_there_is_no_typing_on_a_clock_that_jumps_nor_in_a_recording(
     snapshots: Snapshots, build: Build
 ) -> None:
     for backend in (GuestBackend("virtual", snapshots), ReplayBackend(REQUESTED)):
-        with pytest.raises(LabUnavailable, match=r"real clock|no terminal"):
+        with pytest.raises(LabUnavailable, match=r"idle time|no terminal"):
             async with backend.session(build()):
                 pass
         with contextlib.suppress(Exception):

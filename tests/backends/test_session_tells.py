@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.guest, pytest.mark.usefixtures("without_state")]
 
 @pytest.fixture
 async def backend(mark: str, snapshots: Snapshots, without_state: Path) -> AsyncIterator[GuestBackend]:
-    async with leaving_nothing(GuestBackend("real", snapshots), mark) as one:
+    async with leaving_nothing(GuestBackend("virtual", snapshots, paced=True), mark) as one:
         yield one
 
 

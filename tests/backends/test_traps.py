@@ -155,7 +155,7 @@ FAULTS = {
 
 @pytest.fixture
 async def backend(mark: str, snapshots: Snapshots) -> AsyncIterator[GuestBackend]:
-    async with leaving_nothing(GuestBackend("real", snapshots), mark) as one:
+    async with leaving_nothing(GuestBackend("virtual", snapshots, paced=True), mark) as one:
         yield one
 
 

@@ -19,6 +19,7 @@ from tcptutor.agent.session.datagrams import Datagrams
 from tcptutor.agent.session.detected_run import DetectedRun, Finder
 from tcptutor.agent.session.shells import Bounds, Commands, PseudoTerminal
 from tcptutor.agent.session.state import KernelState
+from tcptutor.agent.session.steady_clock import SteadyClock
 from tcptutor.base.errors import LabError, TutorError, UsageError
 from tcptutor.run import Environment
 from tcptutor.spec import host_names
@@ -65,6 +66,7 @@ class SessionServer:
         self._finder: Finder
         self._datagrams: Datagrams
         self._state: KernelState
+        self._steady = SteadyClock() if environment.clock == "virtual" else None
 
     def serve(self) -> None:
         """Serve until Stop or the end of the input, and restore the network. Raises LabError or KernelLacks.
@@ -114,6 +116,8 @@ class SessionServer:
         self._datagrams.close()
         self._state.close()
         self._commands.close()
+        if self._steady is not None:
+            self._steady.close()
 
     def _close_terminals(self) -> None:
         while self._terminals:
@@ -133,6 +137,8 @@ class SessionServer:
                 self._poll_state()
             if now >= next_poll:
                 next_poll = now + _POLL_FLOWS
+                if self._steady is not None:
+                    self._steady.poll(now)
                 self._find_flows()
                 self._report_commands()
             due = min(next_poll, self._run.due) if self._run is not None else next_poll
@@ -200,6 +206,8 @@ class SessionServer:
                 if not self._request.home:
                     home_files.write_piece(self._home, piece)
             case TerminalInput(terminal=number, data=data) if number in self._terminals:
+                if self._steady is not None:
+                    self._steady.take_input(time.monotonic())
                 self._terminals[number].write(data)
             case ResizeTerminal(terminal=number, rows=rows, columns=columns) if number in self._terminals:
                 self._terminals[number].resize(rows, columns)

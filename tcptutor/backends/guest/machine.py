@@ -73,6 +73,8 @@ class Mode(NamedTuple):
     """Make equal runs, and equal boots, byte-identical; on the virtual clock."""
     memory: int = sizes.DEFAULT_SIZE
     """Memory, MiB."""
+    paced: bool = False
+    """Let idle time pass as on this machine, for a person at a shell; on the virtual clock."""
 
 
 def command(
@@ -80,9 +82,12 @@ def command(
 ) -> list[str]:
     """Return QEMU's arguments for the machine, except how it boots or loads a snapshot."""
     if mode.clock == "virtual":
-        # The guest's time counts instructions, so the guest is never late, and idle time is free.
+        # The guest's time counts instructions, so the guest is never late. Idle time is free, unless it is paced.
         accelerator = ["-accel", "tcg,thread=single,tb-size=256"]
-        accelerator += ["-icount", f"shift=0,sleep=off{_EXACT if mode.exact else ''}"]
+        accelerator += [
+            "-icount",
+            f"shift=0,sleep={'on' if mode.paced else 'off'}{_EXACT if mode.exact else ''}",
+        ]
         accelerator += ["-cpu", architecture.cpu, "-rtc", "base=2025-01-01T00:00:00,clock=vm"]
         # Seed of the random numbers that QEMU gives the guest's kernel.
         accelerator += ["-seed", "1", "-device", "i6300esb", "-action", "watchdog=pause"]
@@ -157,7 +162,8 @@ class Machine:
         self._processor = processor["thread-id"]
 
     def _pin_core(self) -> None:
-        if self._mode.clock == "virtual" and self._process is not None:
+        # A paced guest is idle most of the time, and has to notice keys at once.
+        if self._mode.clock == "virtual" and not self._mode.paced and self._process is not None:
             self._core.pin(self._process.pid, self._processor)
 
     async def boot(self, mode: Mode, image: Image) -> None:
