@@ -24,6 +24,7 @@ import msgspec
 from tcptutor.backends.events import UNKNOWN, Recording
 from tcptutor.backends.guest import sizes
 from tcptutor.backends.lab_turn import LabDemand, LabPlace, turns_here
+from tcptutor.backends.live_capture import listening
 from tcptutor.base.errors import LabError, LabUnavailable, SetupError
 from tcptutor.run import Environment, Run
 from tcptutor.spec import Experiment
@@ -225,7 +226,7 @@ class Lab:
                 await self._take_turn(choice, waits=True)
                 environment = await choice.backend.open()
                 environment = msgspec.structs.replace(environment, reason=choice.reason)
-                async with choice.backend.session(experiment, trap) as session:
+                async with choice.backend.session(experiment, trap) as session, listening(session):
                     yield session, environment
             except SetupError as error:
                 raise LabUnavailable(str(error)) from error

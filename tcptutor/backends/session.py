@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tcptutor.backends.events import EventReader, failure
 from tcptutor.base import files, places
-from tcptutor.base.errors import TutorError, UsageError
+from tcptutor.base.errors import TutorError, UsageError, quoted
 from tcptutor.spec import Experiment, host_names
 from tcptutor.wire.home_files import MAX_BYTES, MAX_DEPTH, MAX_FILES, pieces
 from tcptutor.wire.kernel_state import SessionState
@@ -54,6 +54,8 @@ class LabTerminal:
         self._number, self._send = number, send
         self._arrived: asyncio.Queue[bytes] = asyncio.Queue()
         self._unread, self._room = 0, asyncio.Event()
+        self.is_whole = True
+        """False once output was dropped because nobody read it."""
         self._room.set()
         self._is_read = True
         self._has_ended = False
@@ -94,6 +96,7 @@ class LabTerminal:
             self._room.clear()
         self._arrived.put_nowait(data)
         while self._unread > _BUFFER_BYTES:
+            self.is_whole = False
             self._unread -= len(self._arrived.get_nowait())
 
     async def wait_for_reader(self) -> None:
@@ -190,12 +193,34 @@ class Session:
 
     def shell(self, host: str, rows: int = 24, columns: int = 80) -> LabTerminal:
         """Open a shell on `host`: h1, h2 ..., s1 or s2. Raises UsageError for an unknown host."""
+        return self._open(host, lambda number: OpenTerminal(number, host, rows, columns))
+
+    def capture(self, interface: str, snap_length: int) -> LabTerminal:
+        """Capture the packets of `interface`, such as s1-eth2, as a stream in the format of pcap files.
+
+        Args:
+            interface: The interface; the bottleneck's if empty.
+            snap_length: Bytes to keep of each packet.
+
+        Raises:
+            UsageError: The lab has no such interface.
+        """
+        interface = interface or ("s1-eth2" if self.experiment.pairs == 1 else "s1-eth1")
+        host, _, port = interface.partition("-")
+        if not (port.startswith("eth") and port[3:].isdecimal() and port.isascii()):
+            raise UsageError(
+                f"{quoted(interface)} is not an interface of the lab: s1-eth2 is the bottleneck's"
+            )
+        command = f"exec tcpdump -Z root -U -s {snap_length:d} -w - -i {interface} 2> /dev/null"
+        return self._open(host, lambda number: OpenTerminal(number, host, command=command))
+
+    def _open(self, host: str, request: Callable[[int], OpenTerminal]) -> LabTerminal:
         known = host_names(self.experiment.pairs)
         if host not in known:
-            raise UsageError(f"there is no host {host!r}: use one of {', '.join(known)}")
+            raise UsageError(f"there is no host {quoted(host)}: use one of {', '.join(known)}")
         number = next(self._numbers)
         terminal = self._terminals[number] = LabTerminal(number, self._send)
-        self._send(OpenTerminal(number, host, rows, columns))
+        self._send(request(number))
         return terminal
 
     async def leave(self) -> None:

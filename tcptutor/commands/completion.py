@@ -89,12 +89,17 @@ def _sweep_quantities() -> Iterator[str]:
     yield from QUANTITIES
 
 
+def _interfaces() -> Iterator[str]:
+    yield from ("h1-eth0", "h2-eth0", "s1-eth1", "s1-eth2", "s2-eth1", "s2-eth2")
+
+
 EXPERIMENTS = _of(_experiments)
 MODULES = _of(_modules)
 PAGES = _of(_pages)
 MODELS = _of(_models)
 SETTINGS = _of(_settings)
 SWEEP_QUANTITIES = _of(_sweep_quantities)
+INTERFACES = _of(_interfaces)
 
 
 def complete_runs(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:

@@ -12,6 +12,7 @@ from tcptutor.commands.completion import (
     EVERYTHING_LISTED,
     EXPERIMENTS,
     EXPERIMENTS_AND_PAGES,
+    INTERFACES,
     MODELS,
     MODULES,
     PAGES,
@@ -120,6 +121,32 @@ def shell(**given: Any) -> None:
     from tcptutor.commands.shell import open_shell  # noqa: PLC0415
 
     end(open_shell, **given)
+
+
+@main.command()
+@click.argument("interface", default="", shell_complete=INTERFACES)
+@click.option(
+    "--snap-length",
+    type=click.IntRange(1, 65535),
+    default=128,
+    show_default=True,
+    help="Bytes to keep of each packet; 128 hold all headers.",
+)
+def capture(**given: Any) -> None:
+    r"""Write the packets of an open lab to the standard output, as they pass, in the format of pcap files.
+
+    The lab is the one of a terminal in the app or of `tcptutor shell`. By default the packets are those that
+    enter the bottleneck (s1-eth2, or s1-eth1 with several pairs of hosts).
+
+    \b
+    Examples:
+      tcptutor capture | wireshark -k -i -
+      tcptutor capture h1-eth0 | tshark -r -
+      tcptutor capture h2-eth0 --snap-length 65535 > receiver.pcap
+    """
+    from tcptutor.commands.capture import capture_live  # noqa: PLC0415
+
+    end(capture_live, **given)
 
 
 @main.command()

@@ -94,6 +94,8 @@ class OpenTerminal(msgspec.Struct, frozen=True, tag="open-terminal"):
     host: str
     rows: int = 24
     columns: int = 80
+    command: str = ""
+    """Command to run instead of an interactive shell. Its output arrives unchanged, byte by byte."""
 
 
 class TerminalInput(msgspec.Struct, frozen=True, tag="terminal-input"):

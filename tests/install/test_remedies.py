@@ -59,7 +59,8 @@ def _written() -> Iterator[tuple[str, str]]:
     for path in TEXTS:
         text = path.read_text()
         for found in (*QUOTED.finditer(text), *(INDENTED.finditer(text) if path.suffix == ".md" else ())):
-            yield re.split(r"  +|\t", found[1].strip())[0], str(path.relative_to(ROOT))
+            # What follows a pipe is another program's.
+            yield re.split(r"  +|\t| \| ", found[1].strip())[0], str(path.relative_to(ROOT))
 
 
 WRITTEN = sorted(dict(_written()).items())

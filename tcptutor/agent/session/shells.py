@@ -14,6 +14,7 @@ import struct
 import subprocess
 import termios
 import time
+import tty
 from collections.abc import Collection
 from pathlib import Path
 
@@ -147,7 +148,9 @@ class PseudoTerminal:
         """False after a hangup, when select() would report it as readable for ever."""
         self._pending = b""
         self.resize(request.rows, request.columns)
-        command = 'exec bash --rcfile <(echo "$TCPTUTOR_RC") -i'
+        if request.command:
+            tty.setraw(inside)
+        command = request.command or 'exec bash --rcfile <(echo "$TCPTUTOR_RC") -i'
         try:
             self._process = subprocess.Popen(
                 ["mnexec", "-a", str(network.process(host)), "bash", "-c", command],
