@@ -23,6 +23,9 @@ from tcptutor.study import pages
 from tcptutor.study.pages import ModulePage
 from tcptutor.study.study import Study
 
+_NEXT_PAGE_KEY = "Press →"
+"""What pre-tests say of the way past them, for the app."""
+
 
 class PageReader:
     """Says the parts of a page."""
@@ -94,7 +97,8 @@ class PageReader:
         self._say("", f"Module {self._module.number}{number}: {self._step.title}")
         if self._step.subtitle:
             self._say(inline_text(self._step.subtitle))
-        self._say(*paragraphs(self._step.prose, self._step.figures))
+        prose = self._step.prose.replace(_NEXT_PAGE_KEY, f"Type `go {self._module.number}.1`")
+        self._say(*paragraphs(prose, self._step.figures))
         if self._step.published and not self._step.experiments:
             self._say("others tells what others measured.")
         for comment in self._study.record.comments:

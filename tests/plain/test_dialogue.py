@@ -84,6 +84,15 @@ async def test_an_unknown_answer_is_repeated_with_what_is_possible(tmp_path: Pat
     assert "1.1 to 1." in printed
 
 
+@pytest.mark.parametrize("module", range(1, 6))
+async def test_a_pre_test_names_the_line_that_passes_it(tmp_path: Path, module: int) -> None:
+    before, line = await typed(tmp_path, f"go {module}.0"), f"go {module}.1"
+    assert f"Type {line} to go" in before
+    assert f"page 1 of {len(COURSE.modules[module - 1].steps)}" in await typed(
+        tmp_path, f"go {module}.0", line
+    )
+
+
 @pytest.mark.parametrize("line", ["é" * 5000, "\x00\x1b[2J", "1" * 400, "; rm -rf /", "go \x1b]0;x\x07"])
 async def test_any_line_is_survived(tmp_path: Path, line: str) -> None:
     printed = await typed(tmp_path, line, "1", line, "quit")
