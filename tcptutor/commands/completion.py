@@ -32,12 +32,17 @@ def script(command: click.Command, shell: str) -> str:
     return "\n".join(filter(None, [first, f"# tcptutor: save as {_WHERE[shell]}", rest.strip()]))
 
 
-def _of(
-    names: Callable[[], Iterable[str]],
-) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
-    def complete(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+_Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+def _of(names: Callable[[], Iterable[str]]) -> _Complete:
+    return _of_context(lambda _: names())
+
+
+def _of_context(names: Callable[[click.Context], Iterable[str]]) -> _Complete:
+    def complete(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
         with contextlib.suppress(TutorError, OSError):
-            return [CompletionItem(name) for name in dict.fromkeys(names()) if name.startswith(begun)]
+            return [CompletionItem(name) for name in dict.fromkeys(names(context)) if name.startswith(begun)]
         return []
 
     return complete
@@ -70,6 +75,13 @@ def _models() -> Iterator[str]:
     yield from MODELS
 
 
+def _model_inputs(context: click.Context) -> Iterator[str]:
+    from tcptutor.theory.catalogue import MODELS  # noqa: PLC0415
+
+    model = MODELS.get(str(context.params.get("name")))
+    yield from (f"{argument.name}=" for argument in (model.parameters if model is not None else ()))
+
+
 def _settings() -> Iterator[str]:
     from tcptutor.spec import PARAMETERS  # noqa: PLC0415
 
@@ -97,6 +109,7 @@ EXPERIMENTS = _of(_experiments)
 MODULES = _of(_modules)
 PAGES = _of(_pages)
 MODELS = _of(_models)
+MODEL_INPUTS = _of_context(_model_inputs)
 SETTINGS = _of(_settings)
 SWEEP_QUANTITIES = _of(_sweep_quantities)
 INTERFACES = _of(_interfaces)

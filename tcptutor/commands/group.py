@@ -13,6 +13,7 @@ from tcptutor.commands.completion import (
     EXPERIMENTS,
     EXPERIMENTS_AND_PAGES,
     INTERFACES,
+    MODEL_INPUTS,
     MODELS,
     MODULES,
     PAGES,
@@ -261,7 +262,7 @@ def setup(**given: Any) -> None:
 
 @main.command()
 @click.argument("name", metavar="[NAME]", required=False, shell_complete=MODELS)
-@click.argument("words", metavar="[KEY=VALUE]...", nargs=-1)
+@click.argument("words", metavar="[KEY=VALUE]...", nargs=-1, shell_complete=MODEL_INPUTS)
 @PLOT
 @REPLACE
 @JSON

@@ -39,6 +39,8 @@ def _completed(words: str) -> list[str]:
         ("tcptutor show la", ["last"]),
         ("tcptutor certificate pac", ["pacing"]),
         ("tcptutor model padh", ["padhye"]),
+        ("tcptutor model mathis rt", ["rtt="]),
+        ("tcptutor capture s1", ["s1-eth1", "s1-eth2"]),
         ("tcptutor run no-such-thing", []),
     ],
 )
