@@ -173,6 +173,7 @@ class Preferences(msgspec.Struct, frozen=True, kw_only=True):
     motion: bool | None = None
     figures_in_words: bool | None = None
     daily_minutes: int | None = None
+    bell: bool | None = None
 
 
 class _SettingsFile(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -182,7 +183,7 @@ class _SettingsFile(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Name of the theme; empty for the default."""
     figures_in_words: bool | None = None
     daily_minutes: int | None = None
-    bell: bool = False
+    bell: bool | None = None
     large_notes: bool = False
     stage_zoom: int = 0
     lecture_theme: str = ""
@@ -282,7 +283,7 @@ class Settings:
     @property
     def bell(self) -> bool:
         """True if the terminal's bell rings at the end of a long run."""
-        return self._read().bell
+        return _first(self._own.bell, self._read().bell, self._site.bell, False)
 
     def set_bell(self, rings: bool) -> None:
         """Keep the choice.

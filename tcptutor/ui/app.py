@@ -145,6 +145,7 @@ class TutorApp(Frame):
     def choose_bell(self, rings: bool) -> None:
         """Ring the terminal's bell at the end of a long run, or not, now and in later sessions."""
         self._keep(partial(self.settings.set_bell, rings))
+        self._point_at_file("bell")
 
     def choose_theme(self, name: str) -> None:
         """Show all in a theme of `themes.LOOKS`, now and in later sessions."""

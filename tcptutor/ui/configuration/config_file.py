@@ -42,6 +42,7 @@ SETTINGS = (
     FileSetting("motion", "true", "true or false", "figures move; false: they stand still"),
     FileSetting("figures_in_words", "false", "true or false", "describe figures in sentences instead of drawing them"),
     FileSetting("daily_minutes", "0", f"0 to {MOST_MINUTES}", "goal for a day, in minutes; 0 for none"),
+    FileSetting("bell", "false", "true or false", "ring the terminal's bell at the end of a long run"),
 )  # fmt: skip
 
 
