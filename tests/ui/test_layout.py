@@ -145,6 +145,8 @@ async def test_a_page_can_be_read_in_a_small_terminal(make_app) -> None:
         await pilot.press("end")
         await until(pilot, lambda: "Eight flows share" not in text(app))
         await pilot.press("c")
+        await until_text(pilot, "Press r to run it")
+        await pilot.press("r")
         await until_text(pilot, "A chart needs")
         await pilot.resize_terminal(20, 5)
         await until_text(pilot, "80 x 24 needed")
