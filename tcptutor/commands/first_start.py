@@ -18,6 +18,10 @@ def offer_setup() -> None:
 
     No-op where the course runs on the host's kernel, and where nothing can be stored.
     """
+    try:
+        places.cache().mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return
     if guest_parts.unwritable(places.cache()) or asyncio.run(host_runs_course()):
         return
     print_lines(

@@ -32,7 +32,7 @@ SAVED: dict[str, dict[str, str | None]] = {
 @pytest.mark.parametrize("odd", [*SAVED, *UNSAVED])
 def test_the_app_runs_and_reports_unsaved_work(odd: str, tmp_path: Path, mark: str) -> None:
     environment = SAVED.get(odd) or UNSAVED.get(odd) or {}
-    with PtyApp(tmp_path, "--module", "parallel-streams", environment=environment) as app:
+    with PtyApp(tmp_path, "--no-plain", "--module", "parallel-streams", environment=environment) as app:
         app.wait_for("NOT SAVED" if odd in UNSAVED else "saved")
         end = len(app.output)
         app.signal(signal.SIGTERM)
