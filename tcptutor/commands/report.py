@@ -59,7 +59,7 @@ def report_lines(
         ),
         *_flows(experiment, result.flows, all_flows),
         *_udp(experiment, result.udp, all_flows),
-        *latency_lines(result.latency, experiment.flows.warmup, of_path),
+        *latency_lines(result.latency, experiment.flows.warmup, width(), of_path),
         *(_models(result.comparisons) if of_path else ()),
         *_facts(
             ("why", result.verdict.sentence),
