@@ -276,7 +276,7 @@ _EXAMPLES = {
     "requests": "50kB",
     "short_arrivals": "5",
     "short_load": "20%",
-    "short_size": "30kB",
+    "short_size": "10kB",
     "think_time": "500ms",
     "mss": "1000",
     "mtu": "1400",

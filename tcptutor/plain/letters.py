@@ -14,9 +14,7 @@ FIRST_DRAWING, LAST_DRAWING = "\u2500", "\u28ff"
 _DRAWINGS = re.compile(f" ?[{FIRST_DRAWING}-{LAST_DRAWING}]+ ?")
 _WORDS = {
     "✓": "yes",
-    "✔": "yes",
     "✗": "no",
-    "✘": "no",
     "■": "square",
     "□": "empty square",
     "●": "dot",
@@ -27,7 +25,7 @@ _BETWEEN_HOSTS = re.compile(r" → ")
 _ASCII = {
     "×": "x", "→": "->", "←": "<-", "↑": "up", "↓": "down", "√": "sqrt ", "∛": "cube root of ", "·": "*", "•": "*",
     "…": "...", "−": "-", "–": "-", "—": "-", "“": '"', "”": '"', "’": "'", "‘": "'", "±": "+/-", "µ": "u", "μ": "u",
-    "≤": "<=", "≥": ">=", "≈": "about ", "≠": "not ", "∞": "infinity", "Δ": "delta ", "Σ": "sum of ", "°": " degrees",
+    "≤": "<=", "≥": ">=", "≈": "about ", "≠": "not ", "Δ": "delta ", "Σ": "sum of ", "°": " degrees",
     "‰": " per mille", "²": "^2", "³": "^3", "½": "1/2", "¼": "1/4", "¾": "3/4", "⅜": "3/8", "‹": "<", "›": ">",
     "\N{NO-BREAK SPACE}": " ", "\N{NARROW NO-BREAK SPACE}": " ", "\N{THIN SPACE}": " ",
 }  # fmt: skip
