@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import socket
 import subprocess
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,8 +28,10 @@ _HEADER, _PACKET = 24, 16
 
 
 @pytest.fixture(autouse=True)
-def _own_sockets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sockets, "_SHARED", tmp_path)
+def _own_sockets(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with tempfile.TemporaryDirectory() as folder:  # shorter than a test's own: a socket's path has a limit
+        monkeypatch.setattr(sockets, "_SHARED", Path(folder))
+        yield
 
 
 @pytest.mark.guest
@@ -83,7 +87,9 @@ class _Refusing:
 
 
 @pytest.mark.parametrize(
-    "request_line", [b"\n", b"x y\n", b"0 s1-eth2\n", b"99999999999999999999\n", b"\xff" * 4096]
+    "request_line",
+    [b"\n", b"x y\n", b"0 s1-eth2\n", b"99999999999999999999\n", b"\xff" * 4096],
+    ids=["empty", "words", "zero", "huge", "endless"],
 )
 async def test_a_bad_request_gets_a_line_and_the_next_is_served(request_line: bytes) -> None:
     async with listening(_Refusing()):  # type: ignore[arg-type]

@@ -58,8 +58,7 @@ def test_a_key_that_ends_a_command_is_one_line(monkeypatch: pytest.MonkeyPatch) 
 class StartingLab:
     """A lab that is interrupted while it starts."""
 
-    def __init__(self, backend: str) -> None:
-        self.backend = backend
+    def __init__(self, *_: str) -> None: ...
 
     @asynccontextmanager
     async def session(self, *_: object) -> AsyncIterator[None]:
