@@ -11,6 +11,7 @@ DEFAULTS = {
     "figure.play": "f",
     "history.restore": "u",
     "lecture.prepared": "R",
+    "lecture.results": "s",
     "lecture.run": "r",
     "lecture.vote": "v",
     "lesson.again": "a",

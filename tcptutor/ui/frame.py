@@ -74,23 +74,20 @@ _GLYPH_NOTICES: dict[Glyphs, str] = {
 }
 
 
-LEAST = (30, 8)
-"""Terminal size in columns and lines in which a page can still be read."""
-
-
 class TooSmall(ModalScreen[None]):
     """Notice that the terminal is too small, removed by the app once the terminal fits, or by the reader."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,space", "read_on", "read on")]
 
-    def __init__(self, meanwhile: str) -> None:
+    def __init__(self, meanwhile: str, least: tuple[int, int]) -> None:
         """Create the notice.
 
         Args:
             meanwhile: Sentence on what continues behind it, and the key that leaves.
+            least: Terminal size, in columns and lines, in which a page can still be read.
         """
         super().__init__()
-        self._meanwhile = meanwhile
+        self._meanwhile, self._least = meanwhile, least
 
     def compose(self) -> ComposeResult:
         yield Static(markup=False)
@@ -112,7 +109,7 @@ class TooSmall(ModalScreen[None]):
     @property
     def _can_read(self) -> bool:
         width, height = self.app.size
-        return width >= LEAST[0] and height >= LEAST[1]
+        return width >= self._least[0] and height >= self._least[1]
 
     def action_read_on(self) -> None:
         """Show the page in the small terminal."""
@@ -127,6 +124,8 @@ class Frame(App[None]):
     TITLE = "tcptutor"
     MEANWHILE = "A run continues meanwhile; ctrl+q quits."
     """Sentence for a terminal that is too small, as in `TooSmall`."""
+    LEAST: ClassVar[tuple[int, int]] = (30, 8)
+    """Terminal size, in columns and lines, in which a page can still be read."""
     ENABLE_COMMAND_PALETTE = False
     """Off, since Textual's palette is not ours: see `screens.find`."""
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -276,13 +275,13 @@ class Frame(App[None]):
         if forget := getattr(self._driver, "forget", None):
             forget()
         fits = event.size.width >= MINIMUM[0] and event.size.height >= MINIMUM[1]
-        readable = event.size.width >= LEAST[0] and event.size.height >= LEAST[1]
+        readable = event.size.width >= self.LEAST[0] and event.size.height >= self.LEAST[1]
         self._reads_small = self._reads_small and readable and not fits
         if isinstance(self.screen, TooSmall):
             if fits:
                 self.pop_screen()
         elif not fits and not self._reads_small:
-            self.push_screen(TooSmall(self.MEANWHILE), self._read_small)
+            self.push_screen(TooSmall(self.MEANWHILE, self.LEAST), self._read_small)
 
     def _read_small(self, _: None) -> None:
         self._reads_small = True

@@ -40,7 +40,9 @@ def classes() -> dict[str, type[DOMNode]]:
     """Return the classes of the app with bindings of their own or inherited, by name."""
     for module in pkgutil.walk_packages(tcptutor.ui.__path__, "tcptutor.ui."):
         importlib.import_module(module.name)
-    return {each.__name__: each for each in _below(DOMNode) if each.__module__.startswith("tcptutor.")}
+    ours = [each for each in _below(DOMNode) if each.__module__.startswith("tcptutor.")]
+    # In an order that does not depend on what was imported first.
+    return {each.__name__: each for each in sorted(ours, key=lambda each: (each.__module__, each.__name__))}
 
 
 def _below(kind: type[Any]) -> Iterator[type[Any]]:

@@ -12,7 +12,7 @@ from tcptutor.base.errors import TutorError
 from tcptutor.journal.saved import Settings
 from tcptutor.room.client import Interrupted
 from tcptutor.room.protocol import FromTerminal, LectureEnded
-from tcptutor.ui.frame import Frame
+from tcptutor.ui.frame import MINIMUM, Frame
 
 
 class LectureMessages(Protocol):
@@ -32,6 +32,7 @@ class LectureApp(Frame, inherit_bindings=False):
     """App of a terminal of a lecture. It keeps no state that the lecture process does not have."""
 
     MEANWHILE = "The lecture goes on meanwhile; ctrl+q only closes this terminal's view."
+    LEAST = MINIMUM
     BINDINGS: ClassVar[list[BindingType]] = [
         # Without q: a slip would show a shell to the room.
         Binding(
