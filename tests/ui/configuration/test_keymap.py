@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
+import tcptutor
+from tcptutor.base.key_names import DEFAULTS
 from tcptutor.ui.configuration.actions import load_actions
 from tcptutor.ui.configuration.keymap import (
     FOLLOWERS,
@@ -13,7 +18,7 @@ from tcptutor.ui.configuration.keymap import (
     resolve,
     textual_keymap,
 )
-from tcptutor.ui.configuration.spelling import written_key
+from tcptutor.ui.configuration.spelling import shown_key, written_key
 from tests.documentation import key_actions
 
 
@@ -29,6 +34,15 @@ def test_the_table_is_that_of_the_bindings() -> None:
     assert key_actions.PAGE.read_text(encoding="utf-8") == key_actions.page(), (
         "write it anew: python -m tests.documentation keys"
     )
+
+
+def test_every_key_that_a_sentence_names_is_the_default_of_its_action() -> None:
+    sources = Path(tcptutor.__file__).parent.rglob("*.py")
+    named = {id for path in sources for id in re.findall(r"key_name\(\s*[\"']([a-z.-]+)", path.read_text())}
+    assert len(named) > 10
+    assert not named - DEFAULTS.keys()
+    actions = load_actions().by_id
+    assert {id: key for id, key in DEFAULTS.items() if key not in map(shown_key, actions[id].keys)} == {}
 
 
 def test_all_leaders_and_followers_exist() -> None:
