@@ -18,6 +18,7 @@ from typing import Any
 
 from tcptutor.agent.imports import no_distutils
 from tcptutor.base.errors import LabError
+from tcptutor.spec import bottleneck_interface
 
 HOSTS = Path("/etc/hosts")
 _MS_BIND = 4096
@@ -87,7 +88,7 @@ class Network:
     @property
     def bottleneck(self) -> Interface:
         """Interface of the first switch that faces the second: shapes the data's direction."""
-        return Interface("s1-eth2" if self.pairs == 1 else "s1-eth1", None)
+        return Interface(bottleneck_interface(self.pairs), None)
 
     @property
     def reverse_bottleneck(self) -> Interface:

@@ -13,7 +13,7 @@ from pathlib import Path
 from tcptutor.backends.events import EventReader, failure
 from tcptutor.base import files, places
 from tcptutor.base.errors import TutorError, UsageError, quoted
-from tcptutor.spec import Experiment, host_names
+from tcptutor.spec import Experiment, bottleneck_interface, host_names, interface_names
 from tcptutor.wire.home_files import MAX_BYTES, MAX_DEPTH, MAX_FILES, pieces
 from tcptutor.wire.kernel_state import SessionState
 from tcptutor.wire.protocol import (
@@ -205,11 +205,12 @@ class Session:
         Raises:
             UsageError: The lab has no such interface.
         """
-        interface = interface or ("s1-eth2" if self.experiment.pairs == 1 else "s1-eth1")
-        host, _, port = interface.partition("-")
-        if not (port.startswith("eth") and port[3:].isdecimal() and port.isascii()):
+        pairs = self.experiment.pairs
+        interface = interface or bottleneck_interface(pairs)
+        host = interface.partition("-")[0]
+        if host in host_names(pairs) and interface not in (names := interface_names(pairs)):
             raise UsageError(
-                f"{quoted(interface)} is not an interface of the lab: s1-eth2 is the bottleneck's"
+                f"{quoted(interface)} is not an interface of the lab: use one of {', '.join(names)}"
             )
         command = f"exec tcpdump -Z root -U -s {snap_length:d} -w - -i {interface} 2> /dev/null"
         return self._open(host, lambda number: OpenTerminal(number, host, command=command))

@@ -102,7 +102,9 @@ def _sweep_quantities() -> Iterator[str]:
 
 
 def _interfaces() -> Iterator[str]:
-    yield from ("h1-eth0", "h2-eth0", "s1-eth1", "s1-eth2", "s2-eth1", "s2-eth2")
+    from tcptutor.spec import interface_names  # noqa: PLC0415
+
+    yield from interface_names(1)
 
 
 EXPERIMENTS = _of(_experiments)

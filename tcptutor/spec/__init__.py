@@ -24,6 +24,7 @@ from tcptutor.spec.parts import (
     Hosts,
     Path,
     bdp,
+    bottleneck_interface,
     default_burst,
     host_names,
     interface_names,
@@ -31,6 +32,6 @@ from tcptutor.spec.parts import (
 
 __all__ = [
     "ALGORITHMS", "LENGTH", "PARAMETERS", "SCALES", "Change", "Experiment", "Flows", "Hosts", "Parameter", "Path",
-    "bdp", "brief", "build", "check", "check_plausible", "default_burst", "host_names", "interface_names", "parameter",
-    "read", "settings", "shown_settings",
+    "bdp", "bottleneck_interface", "brief", "build", "check", "check_plausible", "default_burst", "host_names",
+    "interface_names", "parameter", "read", "settings", "shown_settings",
 ]  # fmt: skip

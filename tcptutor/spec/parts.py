@@ -416,6 +416,11 @@ def interface_names(pairs: int) -> tuple[str, ...]:
     return (*hosts, *(f"{switch}-eth{port}" for switch in ("s1", "s2") for port in ports))
 
 
+def bottleneck_interface(pairs: int) -> str:
+    """Return the interface of s1 that faces s2 in a lab with `pairs` pairs: it shapes the data."""
+    return "s1-eth2" if pairs == 1 else "s1-eth1"
+
+
 def bdp(rate: float | None, delay: float) -> float | None:
     """Return the bandwidth-delay product, bytes; None without a rate or a delay."""
     return rate * delay / 8 if rate and delay else None

@@ -12,7 +12,7 @@ from tcptutor.base.errors import UsageError
 from tcptutor.course.measurements import MEASURED, MeasuredRun, RunPart
 from tcptutor.run import Run
 from tcptutor.run.capacity import SLACK, busy_periods
-from tcptutor.spec import Experiment, Path
+from tcptutor.spec import Experiment, Path, bottleneck_interface
 from tcptutor.wire.kernel_state import HostState, InterfaceState, QdiscSettings, SessionState
 from tcptutor.wire.protocol import Samples
 
@@ -158,11 +158,6 @@ _BY_NETEM = ("delay", "jitter", "loss", "duplicate", "reorder")
 """Path quantities caused by netem; its settings have the same names."""
 
 
-def bottleneck(pairs: int) -> str:
-    """Return the interface the manuals shape for data: that of s1 which faces s2."""
-    return "s1-eth2" if pairs == 1 else "s1-eth1"
-
-
 def carries_data(name: str, pairs: int) -> bool:
     """Return True if packets leaving the interface travel from a sender (h1, h3 ...) to its receiver."""
     match = _NAME.fullmatch(name)
@@ -170,7 +165,7 @@ def carries_data(name: str, pairs: int) -> bool:
         return False  # a bridge's own interface, which flows do not use
     if match["node"] == "h":
         return int(match["number"]) % 2 == 1
-    faces_the_other = name in (bottleneck(pairs), "s2-eth1")
+    faces_the_other = name in (bottleneck_interface(pairs), "s2-eth1")
     return faces_the_other == (match["number"] == "1")
 
 
@@ -249,7 +244,7 @@ class LabView(NamedTuple):
     @property
     def bottleneck(self) -> str:
         """Interface the manuals shape for data."""
-        return bottleneck(self.pairs)
+        return bottleneck_interface(self.pairs)
 
     @property
     def hosts(self) -> tuple[str, ...]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tcptutor.spec import bottleneck_interface
+
 MAX_PAIRS = 4
 
 
@@ -27,4 +29,4 @@ def pair_ports(pair: int, pairs: int) -> PairPorts:
 
 def link_ports(pairs: int) -> tuple[str, str]:
     """Return the interfaces of s1 and s2 that face each other."""
-    return ("s1-eth2" if pairs == 1 else "s1-eth1"), "s2-eth1"
+    return bottleneck_interface(pairs), "s2-eth1"

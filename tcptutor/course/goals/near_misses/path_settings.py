@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tcptutor.course.goals.goal import PLACED, Condition
-from tcptutor.course.goals.lab_view import bottleneck, carries_data, contributors
+from tcptutor.course.goals.lab_view import carries_data, contributors
 from tcptutor.course.goals.near_misses.slip import Attempt, Slip, amount, and_list, rate
-from tcptutor.spec.parts import ETHERNET_HEADER
+from tcptutor.spec.parts import ETHERNET_HEADER, bottleneck_interface
 
 _BACK = ("delay", "loss", "rate")
 """Quantities the reverse path has as well."""
@@ -111,7 +111,7 @@ def fq_elsewhere(attempt: Attempt) -> str:
                 and "maxrate" in qdisc.settings
             ):
                 own = f"{attempt.view.senders[0]}-eth0"
-                if one.name not in (own, bottleneck(attempt.view.pairs)):
+                if one.name not in (own, bottleneck_interface(attempt.view.pairs)):
                     what = "data" if carries_data(one.name, attempt.view.pairs) else "ACKs"
                     return f"fq on {one.name} paces the {what} leaving there: put it on {own} instead"
     return ""
