@@ -30,7 +30,7 @@ def test_setup_is_offered_once_and_a_no_opens_the_app(
         first.keys("Enter")
         first.wait_for(HOME)
         first.keys("q")
-        first.wait_for("Pane is dead")
+        first.wait_for_exit()
     finally:
         first.close()
     second = Tmux(COMMAND, tmp_path)

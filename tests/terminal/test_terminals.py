@@ -116,7 +116,7 @@ def test_a_page_is_read_predicted_run_and_explained(terminal: tuple[Kind, Tmux])
         tutor.keys("x")
         see("random loss")
     tutor.keys("C-q")
-    tutor.wait_for(r"Pane is dead|screen is terminating|mosh is exiting|\A\s*\Z", 30)
+    tutor.wait_for_exit(30)
     _check(kind, drawn[0])
 
 

@@ -59,6 +59,18 @@ class Tmux:
             time.sleep(0.1)
         raise AssertionError(f"{pattern!r} did not appear in {seconds} s:\n{self.screen}")
 
+    def wait_for_exit(self, seconds: float = 20) -> None:
+        """Return when the command has ended; fails with the screen when it goes on.
+
+        tmux does not always write its notice of a dead pane, so the pane itself is asked.
+        """
+        deadline = patience.Deadline(seconds)
+        while deadline.left:
+            if self._tmux("list-panes", "-t", "t", "-F", "#{pane_dead}").strip() == "1":
+                return
+            time.sleep(0.1)
+        raise AssertionError(f"the command did not end in {seconds} s:\n{self.screen}")
+
     def resize(self, width: int, height: int) -> None:
         self._tmux("resize-window", "-t", "t", "-x", str(width), "-y", str(height))
 
