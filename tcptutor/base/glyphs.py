@@ -65,17 +65,21 @@ def for_terminal(environment: Mapping[str, str], initial: Mapping[str, str] | No
     """
     if environment.get("TEXTUAL_DRIVER"):
         return "all"  # a browser, whatever the locale of the server
-    if not is_utf8():
-        return "ascii"
-    # Python replaces the C locale at its start (PEP 538), whether the user chose it or has set none.
-    is_c = not environment.get("LC_ALL") and environment.get("LANG") in ("C", "POSIX")
-    if (
-        is_c
-        and environment.get("LC_CTYPE")
-        and not (_initial_environment() if initial is None else initial).get("LC_CTYPE")
-    ):
+    if not is_utf8() or is_c_chosen(environment, initial):
         return "ascii"
     return "console" if environment.get("TERM", "") == "linux" else "all"
+
+
+def is_c_chosen(environment: Mapping[str, str], initial: Mapping[str, str] | None = None) -> bool:
+    """Check whether the user chose the locale C, which Python replaces by C.UTF-8 at its start (PEP 538).
+
+    Without any locale Python does the same, and most terminals show everything. The arguments are those of
+    `for_terminal`.
+    """
+    if environment.get("LC_ALL") or environment.get("LANG") not in ("C", "POSIX"):
+        return False
+    before = _initial_environment() if initial is None else initial
+    return bool(environment.get("LC_CTYPE")) and not before.get("LC_CTYPE")
 
 
 def _initial_environment() -> dict[str, str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Mapping
 
 from tcptutor.base import glyphs, printable
 
@@ -32,13 +31,9 @@ _ASCII = {
 """ASCII for the characters that lessons use."""
 
 
-def encoding_of_terminal(environment: Mapping[str, str] = os.environ) -> str:
-    """Return Python's name of the encoding that the locale asks for: "utf-8", "ascii", "iso8859-1".
-
-    Python itself turns the locale C into C.UTF-8 (PEP 538). A terminal that was set up for C may show only ASCII.
-    """
-    coerced = environment.get("LC_CTYPE") == "C.UTF-8" and not environment.get("LC_ALL")
-    if coerced and environment.get("LANG", "C") in ("", "C", "POSIX"):
+def encoding_of_terminal() -> str:
+    """Return Python's name of the encoding that the locale asks for: "utf-8", "ascii", "iso8859-1"."""
+    if glyphs.is_c_chosen(os.environ):
         return "ascii"
     return glyphs.locale_encoding() or "ascii"
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from tcptutor.course import load as load_course
 from tcptutor.course.outline import Module
 from tcptutor.plain import asking
-from tcptutor.plain.letters import encoding_of_terminal, readable
+from tcptutor.plain.letters import readable
 from tcptutor.plain.prose import figure_words, paragraphs
 from tests.plain.typist import FORBIDDEN
 
@@ -60,6 +64,11 @@ def test_characters_fit_the_terminal(text: str, utf8: str, ascii_: str) -> None:
     assert readable(text, "ascii") == ascii_
 
 
-def test_python_s_own_change_of_the_locale_c_is_seen_through() -> None:
-    assert encoding_of_terminal({"LANG": "C", "LC_CTYPE": "C.UTF-8"}) == "ascii"
-    assert encoding_of_terminal({"LC_CTYPE": "C.UTF-8"}) == "ascii"
+@pytest.mark.parametrize(
+    ("locale", "wanted"), [({"LANG": "C"}, "ascii"), ({"LC_ALL": "C"}, "ascii"), ({}, "utf-8")]
+)
+def test_the_locale_c_is_seen_though_python_replaces_it(locale: dict[str, str], wanted: str) -> None:
+    asked = "from tcptutor.plain.letters import encoding_of_terminal as of; print(of())"
+    environment = {"PATH": os.environ["PATH"], **locale}
+    done = subprocess.run([sys.executable, "-c", asked], env=environment, capture_output=True, text=True)
+    assert done.stdout.strip() == wanted

@@ -14,7 +14,7 @@ _HIGH = 44
 """Lines of a screen that shows a module's objectives and the last run at the same time."""
 _LINES_BESIDES_CARDS = 13
 """Lines of header, title, button, lab and footer, with the gaps between them."""
-_MOST_GAP_LINES = 5
+_MOST_GAP_LINES = 3
 """Blank lines between two modules at most."""
 _MOST_COLUMNS = 156
 """Columns of the screen's contents at most: wider lines are hard to read."""
