@@ -23,6 +23,7 @@ from tcptutor.base import units
 from tcptutor.base.errors import TutorError, UsageError, refused
 from tcptutor.base.glyphs import Glyphs, for_terminal, is_utf8, substitute
 from tcptutor.base.printable import escaped
+from tcptutor.base.window import Window
 
 if TYPE_CHECKING:
     from tcptutor.base.chart import Chart
@@ -244,7 +245,10 @@ def difference(ratio: Summary) -> str:
 
 
 class Bar:
-    """A progress bar on standard error for many runs; hidden when standard error is not a terminal."""
+    """A progress bar on standard error for many runs; hidden when standard error is not a terminal.
+
+    Terminals that show progress in their tab or task bar show it there too.
+    """
 
     def __init__(self, title: str, total: int, done: int = 0) -> None:
         # Lazy import: most commands draw no bar.
@@ -268,6 +272,7 @@ class Bar:
             redirect_stdout=sys.stdout.isatty(),
         )  # fmt: skip
         self._task = self._progress.add_task(title, total=total, completed=done, latest="")
+        self._window = Window(os.environ, console.file.write)
 
     def advance(self, latest: str = "", *, is_timed: bool = True) -> None:
         """Count a finished run and show `latest` next to the bar; the time left is computed from timed runs."""
@@ -275,6 +280,9 @@ class Bar:
         if not is_timed:
             # Unlike `update`, this leaves the measured speed alone.
             self._progress.tasks[self._task].completed += 1
+        task = self._progress.tasks[self._task]
+        if task.total and not self._progress.disable:
+            self._window.show_progress(task.completed / task.total)
 
     def extend(self, number: int) -> None:
         """Add runs to the total."""
@@ -288,3 +296,4 @@ class Bar:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._progress.stop()
+        self._window.end_progress(rings=False)

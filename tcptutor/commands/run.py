@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import time
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ from tcptutor.backends.lab import Lab
 from tcptutor.backends.programs import run_until_signal
 from tcptutor.base import places, units
 from tcptutor.base.errors import LabError, TutorError
+from tcptutor.base.window import Window
 from tcptutor.commands.names import find_experiment
 from tcptutor.commands.output import error_width, print_json, print_lines, remark, warn
 from tcptutor.commands.report import report_lines
@@ -34,6 +36,7 @@ class _Progress:
     def __init__(self, experiment: Experiment) -> None:
         self._experiment = experiment
         self._shown = sys.stderr.isatty()
+        self._window = Window(os.environ, lambda text: remark(text, newline=False))
         self._throughput = Throughput()
         self._last = 0.0
 
@@ -50,6 +53,8 @@ class _Progress:
             return
         self._last = time.monotonic()
         now = self._throughput.points[-1][1] if self._throughput.points else 0.0
+        if self._shown:
+            self._window.show_progress(event.t / self._experiment.seconds)
         self.write(f"{event.t:5.1f} of {self._experiment.seconds:g} s   {units.rate(now)}")
 
     def write(self, text: str) -> None:
@@ -60,6 +65,7 @@ class _Progress:
     def clear(self) -> None:
         if self._shown:
             remark("\r\x1b[K", newline=False)
+            self._window.end_progress(rings=False)
 
 
 async def _conduct(

@@ -28,13 +28,13 @@ from tcptutor.base import glyphs, places, units
 from tcptutor.base.glyphs import Glyphs, substitute_line
 from tcptutor.base.key_names import use_keys
 from tcptutor.base.printable import escaped
+from tcptutor.base.window import Window
 from tcptutor.journal.saved import Settings
 from tcptutor.ui import line_breaks, output, shutdown, themes
 from tcptutor.ui.configuration.configuration import load_configuration
 from tcptutor.ui.configuration.spelling import shown_key
 from tcptutor.ui.line_meter import LineMeter
 from tcptutor.ui.screens.base import TutorScreen
-from tcptutor.ui.window import Window
 
 if TYPE_CHECKING:
     from tcptutor.grading.drill_down import ClassDetails

@@ -15,8 +15,8 @@ from textual._ansi_sequences import SYNC_END, SYNC_START
 from textual.app import App
 from textual.driver import Driver
 
+from tcptutor.base.window import Window
 from tcptutor.ui.line_meter import LineMeter
-from tcptutor.ui.window import Window
 
 _TOKEN = re.compile(
     r"\x1b\[(?P<row>\d+);(?P<column>\d+)H"

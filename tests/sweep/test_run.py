@@ -191,7 +191,7 @@ def test_the_bar_is_there_on_a_terminal(mark: str, snapshots: Snapshots, tmp_pat
     here, there = pty.openpty()
     process = subprocess.Popen(
         [*COMMAND, *SWEEP, "--grid", "seed=1,2", "-o", str(tmp_path / "x.tcpsweep"), "--json"],
-        stdout=subprocess.PIPE, stderr=there, env={**os.environ, "TERM": "xterm"},
+        stdout=subprocess.PIPE, stderr=there, env={**os.environ, "TERM": "xterm", "WT_SESSION": "1"},
     )  # fmt: skip
     os.close(there)
     shown = b""
@@ -204,6 +204,8 @@ def test_the_bar_is_there_on_a_terminal(mark: str, snapshots: Snapshots, tmp_pat
     out, _ = process.communicate(timeout=patience.seconds(60))
     assert process.returncode == 0
     assert b"2/2" in shown
+    tab = re.findall(rb"\x1b\]9;4;(\d);(\d*)\x1b", shown)
+    assert tab == [(b"1", b"50"), (b"1", b"100"), (b"0", b"")]
     assert len(json.loads(out)["rows"]) == 2
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tcptutor.ui.window import Window
+from tcptutor.base.window import Window
 
 from .screen import keys, until, until_text
 

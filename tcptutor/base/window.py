@@ -1,4 +1,4 @@
-"""The terminal's window around the app: its title, the progress of a run in its tab, and a bell.
+"""The terminal's window around the app or a command: its title, the progress of a run in its tab, and a bell.
 
 Each sequence is sent only to terminals that are known to understand it.
 """
