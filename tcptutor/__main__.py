@@ -15,7 +15,8 @@ def main() -> None:
         for name in ("COLUMNS", "LINES"):
             os.environ.pop(name, None)
     streams = (sys.stdin, sys.stdout, sys.stderr)
-    if len(sys.argv) == 1 and all(stream is not None and stream.isatty() for stream in streams):
+    is_alone = len(sys.argv) == 1 and not os.environ.get("TCPTUTOR_COURSE")
+    if is_alone and all(stream is not None and stream.isatty() for stream in streams):
         # The imports make no garbage: the app collects it from its first frame on.
         gc.disable()
         from tcptutor.commands.app import open_alone  # noqa: PLC0415

@@ -49,8 +49,8 @@ SHIPPED_ID = "tcp-throughput"
 class ChosenCourse(NamedTuple):
     """A course that was chosen in place of the shipped one."""
 
-    given: Path
-    """Its folder or pack, as given."""
+    given: str
+    """What --course takes for it in any folder: an absolute path, or the address of a git repository."""
     folder: Path
     id: str
 
@@ -96,8 +96,17 @@ def cache() -> Path:
 
 def state() -> Path:
     """Return the user's data folder of this course: the journal and the run files. It may not exist yet."""
-    folder = _of_user(platformdirs.user_data_path, "XDG_DATA_HOME")
-    return folder if course_id() == SHIPPED_ID else folder / "courses" / course_id()
+    return data() if course_id() == SHIPPED_ID else data() / "courses" / course_id()
+
+
+def data() -> Path:
+    """Return the user's data folder of all courses. It may not exist yet."""
+    return _of_user(platformdirs.user_data_path, "XDG_DATA_HOME")
+
+
+def checkouts() -> Path:
+    """Return the folder of courses fetched from git repositories. It may not exist yet."""
+    return data() / "checkouts"
 
 
 def second_record() -> Path:

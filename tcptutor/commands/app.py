@@ -53,6 +53,7 @@ def open_app(module: str | None, backend: str, clock: str, plain: bool | None) -
 
         return Lab(backend, clock)
 
+    _remember_course()
     if why := reason(plain):
         from tcptutor.plain.start import run_plain  # noqa: PLC0415  # not for the first frame
 
@@ -62,3 +63,12 @@ def open_app(module: str | None, backend: str, clock: str, plain: bool | None) -
             "the app needs a terminal: open one, or use `tcptutor --plain` for the course as lines of text"
         )
     return run_app(module, make_lab)
+
+
+def _remember_course() -> None:
+    """Keep where the course came from, so that its id alone opens it again."""
+    if (chosen := places.chosen_course()) is not None:
+        from tcptutor.course.known_courses import remember  # noqa: PLC0415  # the shipped course needs none
+        from tcptutor.course.outline import OpenedCourse  # noqa: PLC0415
+
+        remember(chosen, OpenedCourse().course)

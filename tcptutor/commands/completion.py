@@ -101,6 +101,12 @@ def _sweep_quantities() -> Iterator[str]:
     yield from QUANTITIES
 
 
+def _courses() -> Iterator[str]:
+    from tcptutor.course.known_courses import known_courses  # noqa: PLC0415
+
+    yield from (each.id for each in known_courses())
+
+
 def _interfaces() -> Iterator[str]:
     from tcptutor.spec import interface_names  # noqa: PLC0415
 
@@ -120,6 +126,11 @@ INTERFACES = _of(_interfaces)
 def complete_runs(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """Complete the id of a stored run, or a file's name once it cannot be an id."""
     return _of(_runs)(context, parameter, begun) or [CompletionItem(begun, type="file")]
+
+
+def complete_courses(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Complete the id of a course that was used before, or a file's name."""
+    return [*_of(_courses)(context, parameter, begun), CompletionItem(begun, type="file")]
 
 
 EXPERIMENTS_AND_PAGES = _of(lambda: [*_experiments(), *_pages()])

@@ -1,4 +1,4 @@
-"""`tcptutor new-course` begins a course, `tcptutor course pack` writes one to a file."""
+"""`tcptutor new-course` begins a course; `tcptutor course` packs, lists and updates courses."""
 
 from __future__ import annotations
 
@@ -6,18 +6,24 @@ import re
 import shlex
 import shutil
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from tcptutor.base import places, sizes
+from tcptutor.base.columns import table
 from tcptutor.base.errors import TutorError, UsageError, quoted, refused
-from tcptutor.commands.output import count, print_json, print_lines
+from tcptutor.commands.output import count, print_json, print_lines, remark, toned, warn
 from tcptutor.commands.targets import check_targets
+from tcptutor.course.checkout import fetch, find_checkout, parse_address
+from tcptutor.course.known_courses import KnownCourse, known_courses
 from tcptutor.course.lesson_file import toml_value
-from tcptutor.course.outline import OpenedCourse
-from tcptutor.course.pack import SUFFIX, course_folder, write_pack
+from tcptutor.course.outline import Course, OpenedCourse
+from tcptutor.course.pack import SUFFIX, write_pack
+from tcptutor.course.sources import choose, course_folder
+from tcptutor.journal import opened_journal
 
 
 def begin_course(folder: Path, title: str | None) -> int:
@@ -38,6 +44,7 @@ def begin_course(folder: Path, title: str | None) -> int:
     print_lines(
         [
             f"wrote {folder}: {name}, with an example of every kind of page",
+            f"edit it:  tcptutor preview {there}     shows a page again each time you save it",
             f"check it: tcptutor lint {there}        with --run also what it says about runs",
             f"open it:  tcptutor --course {there}",
             f"hand it out: tcptutor course pack {there}",
@@ -72,4 +79,129 @@ def pack_course(folder: Path, output: Path | None, replace: bool, as_json: bool)
             f"your students type: tcptutor --course {path.name}",
         ]
     )
+    return 0
+
+
+def announce_fetch(given: str) -> None:
+    """Say that a repository is fetched, which takes seconds, unless it was fetched before."""
+    address = None if Path(given).expanduser().exists() else parse_address(given)
+    if address and find_checkout(address) is None:
+        remark(f"fetching {address} ...")
+
+
+class _ListedCourse(NamedTuple):
+    id: str
+    title: str
+    version: str
+    given: str
+    """Empty for the shipped course."""
+    opened_at: str
+    done: int
+    """Pages that the student has finished."""
+    pages: int
+    problem: str
+    """Reason why the course cannot be opened; empty if it can."""
+
+
+def list_courses(as_json: bool) -> int:
+    """List the courses that the student has worked in, and the shipped one, and return the exit code."""
+    current = places.chosen_course()
+    listed = list(_listed())
+    in_use = current.id if current else places.SHIPPED_ID
+    if as_json:
+        print_json({"current": in_use, "courses": [each._asdict() for each in listed]})
+        return 0
+    rows = [
+        (
+            "*" if each.id == in_use else " ",
+            each.id,
+            f"{each.title}, version {each.version}" if each.version else each.title,
+            f"{each.done} of {count(each.pages, 'page')}" if not each.problem else "",
+            each.opened_at.partition("T")[0],
+            _shortened(each.given) or "the course of tcptutor",
+        )
+        for each in listed
+    ]
+    print_lines(table([("", "id", "title", "finished", "opened", "from"), *rows], indent=0))
+    for each in listed:
+        if each.problem:
+            warn(f"{each.id}: {each.problem}")
+    others = [each.id for each in listed if each.id != in_use and not each.problem]
+    advice = (
+        f"open another: tcptutor --course {others[0]}" if others else "open another: tcptutor --course FOLDER"
+    )
+    print_lines(["", toned(advice, "faint")])
+    return 0
+
+
+def _shortened(given: str) -> str:
+    """Return a path or an address as it is shown: without a password, below ~ if it is there."""
+    if (path := Path(given)).is_absolute() and path.is_relative_to(Path.home()):
+        return f"~/{path.relative_to(Path.home())}"
+    address = parse_address(given) if given and not path.exists() else None
+    return str(address) if address else given
+
+
+def _listed() -> Iterator[_ListedCourse]:
+    before = places.chosen_course()
+    known: dict[str, KnownCourse | None] = {places.SHIPPED_ID: None}
+    known |= {each.id: each for each in known_courses()}
+    if before is not None and before.id not in known:
+        known[before.id] = KnownCourse(id=before.id, title="", given=before.given, opened_at="")
+    try:
+        for id, note in known.items():
+            places.choose_course(None)
+            title, version, problem = (note.title, note.version, "") if note else ("", "", "")
+            done = total = 0
+            try:
+                places.choose_course(choose(note.given) if note else None)
+                course = OpenedCourse().course
+                title, version = course.title, course.version
+                done, total = _finished(course)
+            except TutorError as error:
+                problem = str(error)
+            yield _ListedCourse(
+                id,
+                title,
+                version,
+                note.given if note else "",
+                note.opened_at if note else "",
+                done,
+                total,
+                problem,
+            )
+    finally:
+        places.choose_course(before)
+
+
+def _finished(course: Course) -> tuple[int, int]:
+    """Return the finished pages, and all pages, of the course in use."""
+    if not (places.state() / "journal.db").exists():
+        return 0, sum(len(module.step_ids) for module in course.modules)
+    with opened_journal(warn) as journal:
+        progress = journal.progress(course).values()
+        return sum(each.done for each in progress), sum(each.total for each in progress)
+
+
+def update_course(given: str) -> int:
+    """Fetch a course again from its git repository, report the change, and return the exit code.
+
+    Raises:
+        UsageError: The course did not come from a repository.
+        TutorError: It cannot be fetched; the course stays as it was.
+    """
+    source = {each.id: each.given for each in known_courses()}.get(given, given)
+    address = parse_address(source)
+    if address is None:
+        raise UsageError(f"{quoted(given)} is no course from a git repository: give its id or its URL")
+    before = find_checkout(address)
+    after = fetch(address)
+    course = OpenedCourse(course_folder(source)).course
+    named = f"{course.id}: {course.title}{f', version {course.version}' if course.version else ''}"
+    if before is None:
+        print_lines([f"{named}, fetched at {after.short}"])
+    elif before.commit == after.commit:
+        print_lines([f"{named}, is the newest already, {after.short}"])
+    else:
+        print_lines([f"{named}, updated from {before.short} to {after.short}"])
     return 0

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tcptutor.base import places
 from tcptutor.commands.grade import read_course_key
 from tcptutor.commands.output import print_lines, warn
 from tcptutor.commands.targets import check_targets
+from tcptutor.course.known_courses import remember
+from tcptutor.course.outline import OpenedCourse
 from tcptutor.grading.evidence.keys import new_key, parse_course_code, parse_student_name, read_key, write_key
 from tcptutor.grading.evidence.ownership import Ownership
 from tcptutor.grading.evidence.timeline import timeline
@@ -38,6 +41,8 @@ def print_code(target: str) -> int:
 def enrol(code: str, student: str) -> int:
     """Enrol a student and return the exit code. Raises UsageError for an invalid code or student, JournalError."""
     course, name = parse_course_code(code), parse_student_name(student)
+    if (chosen := places.chosen_course()) is not None:
+        remember(chosen, OpenedCourse().course)
     with opened_journal(warn) as journal:
         if (before := journal.record.enrolment) and (before.course, before.student) == (course, name):
             print_lines([f"you are already enrolled in the course {course} as {name}"])

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from tcptutor.base.errors import quoted
-from tcptutor.commands.completion import SETTINGS, SWEEP_QUANTITIES
+from tcptutor.commands.completion import SETTINGS, SWEEP_QUANTITIES, complete_courses
 
 _MOST_SEEDS = 1000
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -31,33 +31,32 @@ CLOCK = click.option(
 )
 
 
-def _choose_course(context: click.Context, _option: click.Parameter, given: Path | None) -> None:
+def _choose_course(context: click.Context, _option: click.Parameter, given: str | None) -> None:
     if given is None:
         return
     from tcptutor.base import places  # noqa: PLC0415  # the first frame does without it
-    from tcptutor.course.outline import OpenedCourse  # noqa: PLC0415
-    from tcptutor.course.pack import course_folder  # noqa: PLC0415
+    from tcptutor.commands.course import announce_fetch  # noqa: PLC0415
+    from tcptutor.course.sources import choose  # noqa: PLC0415
 
-    folder = course_folder(given)
-    opened = OpenedCourse(folder)
-    if opened.own_problems:
-        raise opened.own_problems[0]
+    announce_fetch(given)
+    chosen = choose(given)
     before = places.chosen_course()
     context.call_on_close(lambda: places.choose_course(before))
-    places.choose_course(places.ChosenCourse(given, folder, opened.course.id))
+    places.choose_course(chosen)
 
 
 def course_option(envvar: str | None = None) -> Callable[[_Command], _Command]:
     """Return the option --course, which chooses the course for all of the command."""
     return click.option(
         "--course",
-        type=click.Path(path_type=Path),
-        metavar="FOLDER|FILE",
+        metavar="FOLDER|FILE|URL|ID",
+        shell_complete=complete_courses,
         envvar=envvar,
         expose_value=False,
         is_eager=True,
         callback=_choose_course,
-        help="Use this course, a folder or a .tcpcourse file. Default: the course of tcptutor.",
+        help="Use this course: a folder, a .tcpcourse or .zip file, a git repository (URL or URL@REVISION), or the id"
+        " of a course of `tcptutor course list`. Default: the course of tcptutor.",
     )
 
 

@@ -108,9 +108,9 @@ def _course_here() -> Course:
     given = records.read_opened(folder).course if folder is not None else ""
     if not given:
         return OpenedCourse().course
-    from tcptutor.course.pack import course_folder  # noqa: PLC0415  # the shipped course needs none
+    from tcptutor.course.sources import course_folder  # noqa: PLC0415  # the shipped course needs none
 
-    return OpenedCourse(course_folder(Path(given))).course
+    return OpenedCourse(course_folder(given)).course
 
 
 def _stop() -> int:

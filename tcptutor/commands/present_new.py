@@ -40,7 +40,7 @@ def opened_lecture(request: PresentRequest) -> OpenedLecture:
         started=datetime.now(UTC).astimezone().isoformat(timespec="seconds"),
         backend=request.backend,
         clock=request.clock,
-        course=str(course.given.absolute()) if course is not None else "",
+        course=course.given if course is not None else "",
         has_votes=not request.no_votes,
         listen=request.listen,
         public_url=request.public_url,

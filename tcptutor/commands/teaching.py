@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from tcptutor.commands.completion import PAGES
+from tcptutor.commands.completion import PAGES, complete_courses
 from tcptutor.commands.ending import end
 from tcptutor.commands.exits import CommandGroup
 from tcptutor.commands.group import main
@@ -83,7 +83,7 @@ def new_course(**given: Any) -> None:
 
 @main.group("course", cls=CommandGroup)
 def course() -> None:
-    """Pack a course of your own, so that students can open it with --course."""
+    """List and update the courses that you use, or pack a course of your own for students."""
 
 
 @course.command("pack")
@@ -102,6 +102,25 @@ def course_pack(**given: Any) -> None:
     from tcptutor.commands.course import pack_course  # noqa: PLC0415
 
     end(pack_course, **given)
+
+
+@course.command("list")
+@JSON
+@COURSE
+def course_list(**given: Any) -> None:
+    """List the courses that you have worked in, each with a journal of its own."""
+    from tcptutor.commands.course import list_courses  # noqa: PLC0415
+
+    end(list_courses, **given)
+
+
+@course.command("update")
+@click.argument("given", metavar="ID|URL", shell_complete=complete_courses)
+def course_update(**given: Any) -> None:
+    """Fetch a course again from its git repository. Until then it stays as it was when you opened it first."""
+    from tcptutor.commands.course import update_course  # noqa: PLC0415
+
+    end(update_course, **given)
 
 
 @main.command()

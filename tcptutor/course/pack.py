@@ -7,9 +7,6 @@ Equal lessons give equal bytes. A pack is unpacked once, into the cache.
 from __future__ import annotations
 
 import hashlib
-import re
-import shutil
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -20,17 +17,13 @@ import msgspec
 
 from tcptutor import __version__
 from tcptutor.base import files, places, printable
-from tcptutor.base.errors import TutorError, UsageError, refused
-from tcptutor.course import lesson_file
+from tcptutor.base.errors import TutorError
+from tcptutor.course import lesson_file, unpacking
 from tcptutor.course.outline import Course, load
 
 SUFFIX = ".tcpcourse"
 FORMAT_VERSION = 1
 _DESCRIPTION = "course-pack.json"
-_MOST_BYTES = 64 << 20
-"""Bytes of a pack; the shipped course has 1.5 MB."""
-_MOST_FILES = 4096
-_PATH = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}/){0,4}[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}\.(?:md|toml)")
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 """Time of every member: the earliest that zip can hold."""
 _ASK = "ask your teacher for it again"
@@ -55,8 +48,12 @@ def lesson_hashes(course: Course) -> dict[str, str]:
     """Return the SHA-256 of each lesson file, by its path in the folder."""
     if course.root is None:
         return {}
-    found = sorted(path for ending in ("*.md", "*.toml") for path in course.root.rglob(ending))
-    return {path.relative_to(course.root).as_posix(): _digest(path) for path in found}
+    traces = (each for each in course.root.glob("[0-9][0-9]-*/experiments/*") if each.is_file())
+    named = {each.relative_to(course.root).as_posix(): each for each in traces}
+    found = {name: each for name, each in named.items() if unpacking.is_trace(name)}
+    for ending in ("*.md", "*.toml"):
+        found |= {each.relative_to(course.root).as_posix(): each for each in course.root.rglob(ending)}
+    return {name: _digest(found[name]) for name in sorted(found)}
 
 
 def lessons_digest(hashes: Mapping[str, str]) -> str:
@@ -74,7 +71,7 @@ def write_pack(folder: Path, target: Path) -> PackDescription:
     course = load(folder)
     hashes = lesson_hashes(course)
     for name in hashes:
-        if not _PATH.fullmatch(name):
+        if not unpacking.is_lesson(name):
             raise TutorError(f"{folder / name} cannot be packed: rename it with letters, digits, . _ and -")
     described = PackDescription(
         title=course.title,
@@ -94,28 +91,21 @@ def write_pack(folder: Path, target: Path) -> PackDescription:
     return described
 
 
-def course_folder(given: Path) -> Path:
-    """Return the folder of a course: `given` itself, or the folder into which the pack `given` is unpacked.
+def unpacked_pack(path: Path, content: bytes) -> Path:
+    """Return the folder into which a pack is unpacked.
 
     Raises:
-        UsageError: It is neither.
         TutorError: The pack is damaged, or cannot be unpacked.
     """
-    if given.is_dir():
-        if not (given / "course.toml").is_file():
-            raise UsageError(f"{given} is no course: a course's folder has a course.toml")
-        return given
-    if not given.exists():
-        raise UsageError(f"no course {given}: give a folder with a course.toml, or a {SUFFIX} file")
-    try:
-        content = files.read_plain(given, _MOST_BYTES)
-    except OSError as error:
-        raise TutorError(f"cannot read {given}: {refused(error, _ASK)}") from error
-    described, lessons = _read(given, content)
+    described, lessons = _read(path, content)
     folder = places.cache() / "courses" / described.sha256[:32] / described.id
-    if not all((folder / name).is_file() for name in lessons):
-        _unpack(lessons, folder)
+    unpacking.unpack(lessons, folder)
     return folder
+
+
+def is_pack(content: bytes) -> bool:
+    """Return whether these bytes begin as a pack does."""
+    return _DESCRIPTION.encode() in content[:64]
 
 
 def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
@@ -155,7 +145,7 @@ _DAMAGED = (
 
 def _members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     members = archive.infolist()
-    if not members or members[0].filename != _DESCRIPTION or len(members) > _MOST_FILES:
+    if not members or members[0].filename != _DESCRIPTION or len(members) > unpacking.MOST_FILES:
         raise ValueError("it does not begin as a course")
     if len({member.filename for member in members}) < len(members):
         raise ValueError("a file is in it twice")
@@ -163,38 +153,22 @@ def _members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
 
 
 def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
+    most = unpacking.most_bytes(member.filename)
     with archive.open(member) as file:
-        content = file.read(lesson_file.MOST_BYTES + 1)
-    if len(content) > lesson_file.MOST_BYTES:
+        content = file.read(most + 1)
+    if len(content) > most:
         raise ValueError(f"{member.filename} is larger than any lesson")
     return content
 
 
 def _check(described: PackDescription, found: Mapping[str, bytes]) -> None:
     for name in found:
-        if not _PATH.fullmatch(name):
+        if not unpacking.is_lesson(name):
             raise ValueError(f"{name} is no lesson file")
     if {name: hashlib.sha256(lesson).hexdigest() for name, lesson in found.items()} != described.files:
         raise ValueError("a lesson is not as it was packed")
     if lessons_digest(described.files) != described.sha256 or not lesson_file.is_slug(described.id):
         raise ValueError("its description is not as it was written")
-
-
-def _unpack(lessons: Mapping[str, bytes], folder: Path) -> None:
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(prefix=".new", dir=folder.parent))
-        try:
-            for name, content in lessons.items():
-                (made / name).parent.mkdir(parents=True, exist_ok=True)
-                (made / name).write_bytes(content)
-            shutil.rmtree(folder, ignore_errors=True)  # an incomplete one
-            made.rename(folder)
-        finally:
-            shutil.rmtree(made, ignore_errors=True)
-    except OSError as error:
-        if not (folder / "course.toml").is_file():  # another program unpacked it meanwhile
-            raise TutorError(f"cannot unpack the course to {folder}: {refused(error)}") from error
 
 
 def _digest(path: Path) -> str:

@@ -11,7 +11,7 @@ from tcptutor.base.files import read_plain
 from tcptutor.spec import rate_trace
 
 _KEY = "rate_trace"
-_MOST_BYTES = 16 << 20
+MOST_BYTES = 16 << 20
 """Bytes of the largest file: an hour of mahimahi's opportunities at 20 Mbit/s."""
 
 
@@ -36,7 +36,7 @@ def read_trace_file(settings: Mapping[str, Any], folder: Path | None = None) -> 
                 f"{_KEY}: {quoted(text)} is outside the course: put the file next to the experiment"
             )
     try:
-        content = read_plain(path, _MOST_BYTES).decode()
+        content = read_plain(path, MOST_BYTES).decode()
     except FileNotFoundError:
         raise ParameterError(f"{_KEY}: no file {quoted(text)}: write {rate_trace.EXAMPLE}") from None
     except OSError as error:

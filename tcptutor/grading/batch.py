@@ -26,7 +26,7 @@ import tcptutor
 from tcptutor.base import files, places, printable
 from tcptutor.base.errors import TutorError
 from tcptutor.course.outline import Course, load
-from tcptutor.course.pack import course_folder
+from tcptutor.course.sources import course_folder
 from tcptutor.grading.decisions import Decision, DecisionsByStudent
 from tcptutor.grading.evidence.hand_in import MOST_BYTES, SUFFIX, open_hand_in
 from tcptutor.grading.evidence.joining import join
@@ -40,7 +40,7 @@ class GradingBasis:
     """The lessons, course code and modules to grade by."""
 
     lessons: Path
-    """Folder or pack."""
+    """Folder, pack or archive."""
     code: str = ""
     """Grade only students of the course with this code; empty for all."""
     modules: tuple[str, ...] = ()
@@ -56,7 +56,9 @@ class GradingBasis:
     ) -> GradingBasis:
         """Return the basis for command line options; `lessons` None or empty means the chosen course."""
         chosen = places.chosen_course()
-        own = chosen.given if chosen else places.shipped_lessons()
+        own = places.shipped_lessons()
+        if chosen:  # as given, since workers of a cluster have caches of their own
+            own = Path(chosen.given) if Path(chosen.given).exists() else chosen.folder
         return cls(Path(lessons) if lessons else own, code, modules)
 
     @property

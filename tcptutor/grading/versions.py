@@ -13,7 +13,8 @@ from tcptutor.base.errors import TutorError, UsageError, quoted
 from tcptutor.base.printable import escaped
 from tcptutor.course.lesson_file import numbered
 from tcptutor.course.outline import Course, OpenedCourse, load
-from tcptutor.course.pack import SUFFIX, course_folder, lesson_hashes
+from tcptutor.course.pack import SUFFIX, lesson_hashes
+from tcptutor.course.sources import course_folder
 from tcptutor.course.step import Step
 from tcptutor.grading.evidence.hand_in import HandIn, HandInManifest
 from tcptutor.grading.grade import ActivityMark, GradedFile
@@ -22,6 +23,7 @@ from tcptutor.grading.remarks import Remark, decide, note
 _MOST_NAMED = 4
 """Pages that a remark names."""
 _EXPERIMENTS = "experiments"
+_FILES = (SUFFIX, ".zip", ".tar.gz", ".tgz")
 
 _Places = Mapping[tuple[str, str, str], str]
 """SHA-256 by module, kind and name, where renumbering changes nothing."""
@@ -169,11 +171,11 @@ def _found(folder: Path | None) -> Iterator[Path]:
     found = [
         each
         for each in sorted(folder.iterdir())
-        if (each / "course.toml").is_file() or (each.suffix == SUFFIX and each.is_file())
+        if (each / "course.toml").is_file() or (each.is_file() and each.name.endswith(_FILES))
     ]
     if not found:
         raise UsageError(
-            f"no version of a course in {folder}: put folders with a course.toml or {SUFFIX} files there"
+            f"no version of a course in {folder}: put folders with a course.toml, {SUFFIX} or .zip files there"
         )
     yield from found
 

@@ -248,9 +248,9 @@ def _without_notes(lecture: Lecture) -> Lecture:
 
 def _choose_course(opened: OpenedLecture) -> None:
     if opened.course:
-        from tcptutor.course.pack import course_folder  # noqa: PLC0415  # the shipped course needs none
+        from tcptutor.course.sources import course_folder  # noqa: PLC0415  # the shipped course needs none
 
-        given = Path(opened.course)
+        given = opened.course
         places.choose_course(places.ChosenCourse(given, course_folder(given), opened.lecture.course))
 
 

@@ -41,7 +41,7 @@ class OpenedLecture(msgspec.Struct, frozen=True, kw_only=True):
     backend: str = "auto"
     clock: str = "auto"
     course: str = ""
-    """Path of the course, as chosen with --course; empty for the shipped course."""
+    """Path or address of the course, as chosen with --course; empty for the shipped course."""
     has_votes: bool = True
     listen: str = ""
     """ADDRESS:PORT of the page where students join; empty for the default."""

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from tcptutor.course.outline import load
-from tcptutor.course.pack import course_folder, write_pack
+from tcptutor.course.pack import write_pack
+from tcptutor.course.sources import course_folder
 from tcptutor.grading.evidence.collect import collect
 from tcptutor.grading.evidence.hand_in import write_hand_in
 from tests.command import here as tcptutor

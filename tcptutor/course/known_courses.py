@@ -1,0 +1,65 @@
+"""Courses that the student has worked in, by a note next to each course's journal."""
+
+from __future__ import annotations
+
+import contextlib
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from tcptutor.base import files, places
+from tcptutor.base.errors import TutorError
+from tcptutor.base.places import ChosenCourse
+from tcptutor.course.lesson_file import is_slug
+from tcptutor.course.outline import Course
+
+FORMAT_VERSION = 1
+_NOTE = "course.json"
+_KIND = files.small_kind("note of a course", "open the course with --course to write it again")
+
+
+class KnownCourse(msgspec.Struct, frozen=True, kw_only=True):
+    """A course that the student has worked in."""
+
+    id: str
+    title: str
+    version: str = ""
+    given: str
+    """What `--course` takes: the path of a folder or file, or the address of a repository."""
+    opened_at: str
+    """ISO 8601, of the last time."""
+    format_version: int = FORMAT_VERSION
+
+
+def known_courses() -> list[KnownCourse]:
+    """Return the courses with a note, the one opened last first. Damaged notes are passed over."""
+    found = []
+    for note in _folder().glob(f"*/{_NOTE}"):
+        with contextlib.suppress(TutorError, msgspec.MsgspecError), files.open_bounded(note, _KIND) as text:
+            known = msgspec.json.decode(text, type=KnownCourse)
+            if known.id == note.parent.name and is_slug(known.id):
+                found.append(known)
+    return sorted(found, key=lambda each: each.opened_at, reverse=True)
+
+
+def remember(chosen: ChosenCourse, course: Course) -> None:
+    """Write the note of a course that is opened now. A failure is ignored: the list then lacks the course."""
+    note = KnownCourse(
+        id=chosen.id,
+        title=course.title,
+        version=course.version,
+        given=chosen.given,
+        opened_at=datetime.now(UTC).astimezone().isoformat("T", "seconds"),
+    )
+    if chosen.id == places.SHIPPED_ID:  # another version of the shipped course shares its journal
+        return
+    with (
+        contextlib.suppress(TutorError, OSError),
+        files.atomic(_folder() / chosen.id / _NOTE, private=True) as path,
+    ):
+        path.write_bytes(msgspec.json.encode(note))
+
+
+def _folder() -> Path:
+    return places.data() / "courses"
