@@ -138,9 +138,9 @@ def _share_the_shipped_course() -> None:
     def opened() -> OpenedCourse:
         return OpenedCourse(shipped)
 
-    def shared(folder: Path | None = None) -> OpenedCourse:
+    def shared(folder: Path | None = None, language: str = "") -> OpenedCourse:
         root = folder or places.lessons()
-        return opened() if root == shipped else OpenedCourse(root)
+        return opened() if root == shipped and not language else OpenedCourse(root, language)
 
     module.OpenedCourse = shared  # type: ignore[attr-defined]
 

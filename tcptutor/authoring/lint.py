@@ -34,6 +34,7 @@ from tcptutor.authoring.texts import (
     texts_by_key,
     where,
 )
+from tcptutor.authoring.translations import find_problems
 from tcptutor.authoring.unit_systems import unit_problems
 from tcptutor.authoring.wording import wording
 from tcptutor.base import places
@@ -90,6 +91,7 @@ def lint(folder: Path | None = None) -> list[str]:
     for module_id, page, key, reason in example_problems(course):
         problems.append(_speaker(LessonFile(files[module_id, page], root))(reason, key))
     problems += wording(course, root, files)
+    problems += find_problems(root).problems
     return list(dict.fromkeys(problems))
 
 

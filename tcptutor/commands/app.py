@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 from tcptutor.base import places
 from tcptutor.base.errors import TutorError
 from tcptutor.commands.ending import end, exit_despite_threads
+from tcptutor.commands.language import chosen_language
 from tcptutor.plain.choice import reason
 from tcptutor.ui import run_app
 
@@ -22,7 +23,7 @@ def open_alone() -> NoReturn:
     """
     with exit_despite_threads():
         try:
-            end(open_app, None, "auto", "auto", None)
+            end(open_app, None, "auto", "auto", None, None)
         except (Exception, KeyboardInterrupt):
             from tcptutor.commands.exits import errors_in_one_line  # noqa: PLC0415
 
@@ -30,7 +31,7 @@ def open_alone() -> NoReturn:
                 raise
 
 
-def open_app(module: str | None, backend: str, clock: str, plain: bool | None) -> int:
+def open_app(module: str | None, backend: str, clock: str, plain: bool | None, language: str | None) -> int:
     """Run the app, or the dialogue in its place, and return its exit code.
 
     Args:
@@ -38,10 +39,13 @@ def open_app(module: str | None, backend: str, clock: str, plain: bool | None) -
         backend: Backend of the lab.
         clock: Clock of the lab.
         plain: True for the dialogue, False for the app, None to choose by the terminal.
+        language: Language of the lessons, None for that of the configuration file or the locale.
 
     Raises:
         TutorError: The app has no terminal.
+        UsageError: The course has nothing in that language.
     """
+    translation = chosen_language(language)
     has_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if has_terminal and backend == "auto" and not places.cache().exists() and not places.state().exists():
         from tcptutor.commands.first_start import offer_setup  # noqa: PLC0415
@@ -57,12 +61,12 @@ def open_app(module: str | None, backend: str, clock: str, plain: bool | None) -
     if why := reason(plain):
         from tcptutor.plain.start import run_plain  # noqa: PLC0415  # not for the first frame
 
-        return run_plain(why, module, make_lab)
+        return run_plain(why, module, make_lab, translation)
     if not has_terminal:
         raise TutorError(
             "the app needs a terminal: open one, or use `tcptutor --plain` for the course as lines of text"
         )
-    return run_app(module, make_lab)
+    return run_app(module, make_lab, language=translation)
 
 
 def _remember_course() -> None:

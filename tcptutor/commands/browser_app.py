@@ -17,6 +17,7 @@ import click
 
 from tcptutor.backends.lab import Lab
 from tcptutor.commands.exits import errors_in_one_line
+from tcptutor.commands.language import chosen_language
 from tcptutor.commands.options import BACKEND, CLOCK, COURSE
 from tcptutor.course import OpenedCourse
 from tcptutor.serve.fork_server import exit_session, wait_for_session
@@ -73,7 +74,7 @@ def _prepare() -> OpenedCourse:
         package = importlib.import_module(f"tcptutor.{name}")
         for module in pkgutil.walk_packages(package.__path__, f"tcptutor.{name}."):
             importlib.import_module(module.name)
-    opened = OpenedCourse()
+    opened = OpenedCourse(language=chosen_language(None))
     opened.problems()
     return opened
 

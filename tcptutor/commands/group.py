@@ -32,6 +32,7 @@ from tcptutor.commands.options import (
     FLOWS,
     GROUP,
     JSON,
+    LANGUAGE,
     PLOT,
     REPLACE,
     SCALE,
@@ -61,11 +62,12 @@ from tcptutor.commands.options import (
     help="The whole course as lines of text, for screen readers and plain terminals. Default: with ACCESSIBLE=1,"
     " TERM=dumb, or a terminal without a size.",
 )
+@LANGUAGE
 @course_option("TCPTUTOR_COURSE")
 @BACKEND
 @CLOCK
 @click.pass_context
-def main(ctx: click.Context, module: str | None, backend: str, clock: str, plain: bool | None) -> None:
+def main(ctx: click.Context, /, **given: Any) -> None:
     """Learn how TCP gets its throughput: live experiments on a real Linux network, next to the models' predictions.
 
     Without a command it opens the app.
@@ -74,7 +76,7 @@ def main(ctx: click.Context, module: str | None, backend: str, clock: str, plain
         return
     from tcptutor.commands.app import open_app  # noqa: PLC0415
 
-    end(open_app, module, backend, clock, plain)
+    end(open_app, **given)
 
 
 @main.command()

@@ -16,6 +16,7 @@ from tcptutor.authoring.lint import lint
 from tcptutor.authoring.page_claims import PageClaim, PageTrial, page_claims, page_trials
 from tcptutor.authoring.page_observations import PageObservation, page_observations
 from tcptutor.authoring.page_runs import PageRuns, page_runs
+from tcptutor.authoring.translations import find_problems
 from tcptutor.backends.programs import run_until_signal
 from tcptutor.base import places
 from tcptutor.base.columns import table
@@ -54,6 +55,8 @@ def lint_course(
     root = folder or places.lessons()
     chosen = None if target is None else pages(root, target)
     problems = lint(root)
+    for line in find_problems(root).changed:
+        warn(line)
     if chosen is None:
         found = _statistics(root) if statistics else []
         _print_problems(problems, found, as_json)

@@ -61,6 +61,12 @@ def course_option(envvar: str | None = None) -> Callable[[_Command], _Command]:
 
 
 COURSE = course_option()
+LANGUAGE = click.option(
+    "--language",
+    metavar="TAG",
+    help="Show lessons in this language, such as de, page by page where they are translated. Default: the"
+    " configuration file's, else the locale's.",
+)
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 REPLACE = click.option(
     "--replace",

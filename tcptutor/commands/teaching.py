@@ -83,7 +83,24 @@ def new_course(**given: Any) -> None:
 
 @main.group("course", cls=CommandGroup)
 def course() -> None:
-    """List and update the courses that you use, or pack a course of your own for students."""
+    """List and update the courses that you use, or pack or translate a course of your own."""
+
+
+@course.command("translate")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("language", metavar="LANGUAGE")
+@click.argument("target", metavar="[MODULE[/PAGE]]", required=False)
+@REPLACE
+@JSON
+def course_translate(**given: Any) -> None:
+    """Show how far the course in FOLDER is translated, or write the files of a module or page to fill in.
+
+    LANGUAGE is a tag such as de or pt-BR. The files are in FOLDER/LANGUAGE, and hold the words alone. What is not
+    translated is shown in the original. With --replace, existing files keep their words and get what is missing.
+    """
+    from tcptutor.commands.translate import translate_course  # noqa: PLC0415
+
+    end(translate_course, **given)
 
 
 @course.command("pack")

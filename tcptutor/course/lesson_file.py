@@ -21,6 +21,9 @@ from tcptutor.base.errors import ContentError, near
 from tcptutor.base.files import read_plain
 from tcptutor.base.printable import escaped, find_control
 
+ORIGINAL_LANGUAGE = "en"
+"""Language of the lessons of a course that does not name it."""
+_FENCE = "+++"
 MOST_BYTES = 256 << 10
 DEEPEST = 12
 """Nesting depth; pages use at most seven."""
@@ -126,6 +129,23 @@ class LessonFile:
             raise self.problem(f"cannot be read: {error.strerror}") from None
         except UnicodeDecodeError as error:
             raise self.problem(f"cannot be read: byte {error.start + 1} is not UTF-8") from None
+
+    def split(self) -> tuple[str, str]:
+        """Return the front matter and the Markdown of a page; the line numbers of the front matter are the file's.
+
+        Raises:
+            ContentError: The file cannot be read, or has no front matter.
+        """
+        lines = self.text().split("\n")
+        if lines[0].rstrip() != _FENCE:
+            raise self.problem(f"the first line must be {_FENCE}, which starts the front matter")
+        end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() == _FENCE), None)
+        if end is None:
+            raise self.problem(f"the second {_FENCE} line is missing, which ends the front matter")
+        prose = "\n".join(lines[end + 1 :]).strip()
+        self.check_text(prose, "prose")
+        # An empty line in place of the fence keeps the parser's line numbers equal to the file's.
+        return "\n".join(["", *lines[1:end]]), prose
 
     def read(self, kind: type[T]) -> T:
         """Parse the TOML file as `kind`.

@@ -33,6 +33,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -43,10 +44,9 @@ from tcptutor.course.activity import ActivityTable, Setting
 from tcptutor.course.claim import Claim
 from tcptutor.course.lesson_file import LessonFile
 from tcptutor.course.paths import PagePath
+from tcptutor.course.translation import PageTranslation
 from tcptutor.figures.figure import Figure
 from tcptutor.figures.kinds import ANY_FIGURE
-
-_FENCE = "+++"
 
 
 class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -111,35 +111,35 @@ CompleteTexts = Callable[[Any], Any]
 """Completes the page references in a text, or in all texts of a table; `course.page_references` has it."""
 
 
-def read_step(file: LessonFile, complete: CompleteTexts) -> tuple[StepText, ...]:
+Translate = Callable[[Mapping[str, Any], str], PageTranslation]
+"""Finds the translated words for a page's front matter and Markdown; `course.languages` has it."""
+
+
+def read_step(
+    file: LessonFile, complete: CompleteTexts, translate: Translate | None = None
+) -> tuple[StepText, ...]:
     """Read the front matter and Markdown of every variant of a step, the page's own first.
 
     Args:
         file: The step's file.
         complete: Function that completes the page references in its texts.
+        translate: Function that finds the translated words; None for the original.
 
     Raises:
         ContentError: The file cannot be read.
     """
-    lines = file.text().split("\n")
-    if lines[0].rstrip() != _FENCE:
-        raise file.problem(f"the first line must be {_FENCE}, which starts the front matter")
-    end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() == _FENCE), None)
-    if end is None:
-        raise file.problem(f"the second {_FENCE} line is missing, which ends the front matter")
-    # An empty line in place of the fence keeps the parser's line numbers equal to the file's.
-    front = "\n".join(["", *lines[1:end]])
-    prose = "\n".join(lines[end + 1 :]).strip()
-    file.check_text(prose, "prose")
-    table = complete(file.tables(front))
-    read: Any = file.convert_table(table, StepFile)
+    front, prose = file.split()
+    table = file.tables(front)
+    words = translate(table, prose) if translate else PageTranslation()
+    shown, text = words.apply(table, prose)
+    read: Any = file.convert_table(complete(shown), StepFile)
     if not read.variants and "{variant." not in front + prose:
-        return (_text(read, complete(prose)),)
-    return tuple(_variants(file, front, prose, read, complete))
+        return (_text(read, complete(text)),)
+    return tuple(_variants(file, front, prose, read, complete, words))
 
 
 def _variants(
-    file: LessonFile, front: str, prose: str, read: Any, complete: CompleteTexts
+    file: LessonFile, front: str, prose: str, read: Any, complete: CompleteTexts, words: PageTranslation
 ) -> Iterator[StepText]:
     if wrong := _variants_problem(read.variants):
         raise file.problem(wrong[1], wrong[0])
@@ -156,9 +156,10 @@ def _variants(
     if read.shell is not None:
         raise file.problem("a page with a [shell] cannot have variants: remove it", "variants")
     for variant in range(len(next(iter(read.variants.values())))):
-        table = complete(file.tables(_filled(front, read.variants, variant)))
-        text: Any = file.convert_table(table, StepFile)
-        yield _text(text, complete(_filled(prose, read.variants, variant)))
+        fill = partial(_filled, lists=read.variants, variant=variant)
+        table, text = words.apply(file.tables(fill(front)), fill(prose), fill)
+        page: Any = file.convert_table(complete(table), StepFile)
+        yield _text(page, complete(text))
 
 
 def _text(front: Any, prose: str) -> StepText:

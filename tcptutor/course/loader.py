@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
-from tcptutor.base.errors import ParameterError, UsageError
+from tcptutor.base.errors import ContentError, ParameterError, UsageError
 from tcptutor.course.activities.challenge import ChallengeTable
 from tcptutor.course.activities.run import ExperimentTable, SweepFrontMatter
 from tcptutor.course.activity import Activity, Setting, Stage
 from tcptutor.course.claim import PageSetup
 from tcptutor.course.experiments import Catalogue
 from tcptutor.course.figure_places import placed
+from tcptutor.course.languages import Translation
 from tcptutor.course.lesson_file import LessonFile, numbered, qualified_name
-from tcptutor.course.lesson_format import StepText, read_step
+from tcptutor.course.lesson_format import StepText, Translate, read_step
 from tcptutor.course.page_references import PageTitles
 from tcptutor.course.paths import PRETEST
 from tcptutor.course.step import Step
@@ -26,20 +29,27 @@ from tcptutor.spec import Experiment
 class StepLoader:
     """Loader of the pages below `root`, whose experiments are in `catalogue`."""
 
-    def __init__(self, root: Path, catalogue: Catalogue) -> None:
-        self._catalogue = catalogue
-        self._titles = PageTitles(root)
+    def __init__(self, root: Path, catalogue: Catalogue, translation: Translation | None = None) -> None:
+        self._catalogue, self._translation = catalogue, translation
+        self._titles = PageTitles(root, translation.title) if translation else PageTitles(root)
 
     def load(self, module: str, file: LessonFile) -> Step:
-        """Load a page of `module`, with its variants.
+        """Load a page of `module`, with its variants, in the original if its translation cannot be shown.
 
         Raises:
             ContentError: The file cannot be read.
         """
+        if self._translation is not None:
+            with suppress(ContentError):
+                return self.load_translated(module, file, partial(self._translation.page, file.path))
+        return self.load_translated(module, file, None)
+
+    def load_translated(self, module: str, file: LessonFile, translate: Translate | None) -> Step:
+        """Load a page with these translated words. Raises ContentError as `load`, also for words that do not fit."""
         entry = numbered(file.path.stem)
         if entry is None:
             raise file.problem("rename the file: steps are named like 02-one-lossy-flow.md")
-        texts = read_step(file, self._titles.completing(module))
+        texts = read_step(file, self._titles.completing(module), translate)
         first, *others = (self._variant(module, file, entry[1], text) for text in texts)
         return msgspec.structs.replace(first, variants=tuple(others))
 

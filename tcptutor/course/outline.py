@@ -22,6 +22,7 @@ from msgspec import structs
 from tcptutor.base import places
 from tcptutor.base.errors import ContentError, UsageError, unknown
 from tcptutor.course.lesson_file import (
+    ORIGINAL_LANGUAGE,
     PRETEST_FILE,
     LessonFile,
     files_by_step,
@@ -33,6 +34,7 @@ from tcptutor.course.marks import MarkScheme
 
 if TYPE_CHECKING:
     from tcptutor.course.experiments import Catalogue
+    from tcptutor.course.languages import Translation
     from tcptutor.course.step import Step
     from tcptutor.spec import Experiment
 
@@ -143,6 +145,8 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
     root: Path | None = None
     """Folder of the course; None for a course that was not loaded from disk."""
     marks: MarkScheme = MarkScheme()
+    language: str = ""
+    """Tag of the translation that its texts are from, page by page; empty for the original."""
 
     def for_student(self, identity: str) -> Course:
         """Return the course with the pages that the student with `identity` sees."""
@@ -181,6 +185,8 @@ class CourseFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Name of the course in all its versions, lower-case words with hyphens; by default made from the title."""
     version: str = ""
     """The teacher's name for this version, such as "autumn 2026"."""
+    language: str = ORIGINAL_LANGUAGE
+    """Language of the lessons, a tag such as `en`; translations are folders beside the modules."""
     format_version: int
     marks: MarkScheme = MarkScheme()
 
@@ -206,21 +212,22 @@ def load(folder: Path | None = None) -> Course:
     return course
 
 
-def read_course(folder: Path | None = None) -> tuple[Course, tuple[ContentError, ...]]:
-    """Load the readable part of the course, and return it with the problems of the rest.
+def read_course(folder: Path | None = None, language: str = "") -> tuple[Course, tuple[ContentError, ...]]:
+    """Load the readable part of the course, in `language` where it has it, and the problems of the rest.
 
     A damaged step is left out of its module, and a module with a damaged module.toml out of the course.
     Without a readable course.toml the modules come in folder order.
     """
-    opened = OpenedCourse(folder)
+    opened = OpenedCourse(folder, language)
     return opened.course, opened.problems()
 
 
 class OpenedCourse:
-    """Course in a folder, with pages loaded on first access, and the problems found so far."""
+    """Course in a folder, in `language` where it is translated; pages are loaded on first access."""
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, language: str = "") -> None:
         self._root = folder or places.lessons()
+        self._language = language
         self._folders = module_folders(self._root)
         self._of_list: list[ContentError] = []
         self._of_modules: dict[str, list[ContentError]] = {}
@@ -231,6 +238,14 @@ class OpenedCourse:
         from tcptutor.course.experiments import Catalogue  # noqa: PLC0415  # not for the first frame
 
         return Catalogue(self._root)
+
+    @cached_property
+    def _translation(self) -> Translation | None:
+        if not self._language:
+            return None
+        from tcptutor.course.languages import Translation  # noqa: PLC0415  # most courses have no translation
+
+        return Translation(self._root, self._language)
 
     @property
     def own_problems(self) -> tuple[ContentError, ...]:
@@ -270,17 +285,23 @@ class OpenedCourse:
                 if id_ not in self._folders:
                     raise file.problem(f"no folder NN-{id_} for the module {id_!r}", "modules")
                 modules.append(self._module(id_, self._folders[id_]))
+        shown = self._translation.table(file, {"title": title})["title"] if self._translation else title
         return Course(
-            title=title,
+            title=shown,
             modules=tuple(modules),
             id=id or _slug(title),
             version=version,
             root=self._root,
             marks=marks,
+            language=self._language,
         )
 
     def _module(self, id_: str, folder: Path) -> Module:
-        head = LessonFile(folder / "module.toml", self._root).read(ModuleFile)
+        file = LessonFile(folder / "module.toml", self._root)
+        table = file.tables(file.text())
+        head = file.convert_table(
+            self._translation.table(file, table) if self._translation else table, ModuleFile
+        )
         files = step_files(folder)
         return Module(
             id=id_,
@@ -302,13 +323,17 @@ class OpenedCourse:
 
         found: list[Step] = []
         with _kept(self._of_modules[module]):
-            found.append(StepLoader(self._root, self._catalogue).load(module, LessonFile(path, self._root)))
+            found.append(
+                StepLoader(self._root, self._catalogue, self._translation).load(
+                    module, LessonFile(path, self._root)
+                )
+            )
         return found[0] if found else None
 
     def _steps(self, module: str, files: Sequence[Path]) -> tuple[Step, ...]:
         from tcptutor.course.loader import StepLoader  # noqa: PLC0415  # not for the first frame
 
-        loader = StepLoader(self._root, self._catalogue)
+        loader = StepLoader(self._root, self._catalogue, self._translation)
         steps: dict[str, Step] = {}
         for path in files:
             with _kept(self._of_modules[module]):

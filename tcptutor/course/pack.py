@@ -19,6 +19,7 @@ from tcptutor import __version__
 from tcptutor.base import files, places, printable
 from tcptutor.base.errors import TutorError
 from tcptutor.course import lesson_file, unpacking
+from tcptutor.course.languages import translation_folders
 from tcptutor.course.outline import Course, load
 
 SUFFIX = ".tcpcourse"
@@ -45,14 +46,21 @@ class PackDescription(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def lesson_hashes(course: Course) -> dict[str, str]:
-    """Return the SHA-256 of each lesson file, by its path in the folder."""
+    """Return the SHA-256 of each lesson file, by its path in the folder; without translations, which mark nothing."""
     if course.root is None:
         return {}
-    traces = (each for each in course.root.glob("[0-9][0-9]-*/experiments/*") if each.is_file())
-    named = {each.relative_to(course.root).as_posix(): each for each in traces}
+    translated = {path.name for path in translation_folders(course.root)}
+    return {
+        name: digest for name, digest in _hashes(course.root).items() if name.split("/")[0] not in translated
+    }
+
+
+def _hashes(root: Path) -> dict[str, str]:
+    traces = (each for each in root.glob("[0-9][0-9]-*/experiments/*") if each.is_file())
+    named = {each.relative_to(root).as_posix(): each for each in traces}
     found = {name: each for name, each in named.items() if unpacking.is_trace(name)}
     for ending in ("*.md", "*.toml"):
-        found |= {each.relative_to(course.root).as_posix(): each for each in course.root.rglob(ending)}
+        found |= {each.relative_to(root).as_posix(): each for each in root.rglob(ending)}
     return {name: _digest(found[name]) for name in sorted(found)}
 
 
@@ -69,7 +77,7 @@ def write_pack(folder: Path, target: Path) -> PackDescription:
         TutorError: The file cannot be written, or a lesson file's name does not fit into a pack.
     """
     course = load(folder)
-    hashes = lesson_hashes(course)
+    hashes = _hashes(folder)
     for name in hashes:
         if not unpacking.is_lesson(name):
             raise TutorError(f"{folder / name} cannot be packed: rename it with letters, digits, . _ and -")

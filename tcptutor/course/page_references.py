@@ -52,8 +52,9 @@ def page_of_link(href: str) -> str:
 class PageTitles:
     """Titles of the pages below `root`, each read on first use."""
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
+    def __init__(self, root: Path, translated: Callable[[LessonFile], str] = lambda _: "") -> None:
+        """Find titles in `root`; `translated` returns that of a page in another language, or an empty string."""
+        self._root, self._translated = root, translated
         self._title = lru_cache(None)(self._read)
         self._files = lru_cache(None)(self._page_files)
 
@@ -88,8 +89,11 @@ class PageTitles:
         path = self._files(module).get(step)
         if path is None:
             return ""
+        file = LessonFile(path, self._root)
+        if title := self._translated(file):
+            return title
         try:
-            found = _TITLE.search(LessonFile(path, self._root).text())
+            found = _TITLE.search(file.text())
             return str(tomli.loads(found[0])["title"]) if found else ""
         except (ContentError, ValueError):
             return ""

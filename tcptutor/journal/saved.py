@@ -173,6 +173,8 @@ class Preferences(msgspec.Struct, frozen=True, kw_only=True):
     motion: bool | None = None
     figures_in_words: bool | None = None
     daily_minutes: int | None = None
+    language: str | None = None
+    """Tag of the language of the lessons; empty for that of the locale."""
     bell: bool | None = None
 
 
@@ -281,6 +283,11 @@ class Settings:
         self._replace(daily_minutes=minutes)
 
     @property
+    def language(self) -> str:
+        """Tag of the language of the lessons; empty for that of the locale. Only files set it."""
+        return _first(self._own.language, None, self._site.language, "")
+
+    @property
     def bell(self) -> bool:
         """True if the terminal's bell rings at the end of a long run."""
         return _first(self._own.bell, self._read().bell, self._site.bell, False)
@@ -321,7 +328,7 @@ class Settings:
 
     def is_chosen(self, name: str) -> bool:
         """Return True if the app keeps a choice of the setting with that name."""
-        return getattr(self._read(), name) not in (None, "")
+        return getattr(self._read(), name, None) not in (None, "")
 
     def _replace(self, **changes: bool | str | int) -> None:
         before = self._read()

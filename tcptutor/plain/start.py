@@ -29,19 +29,22 @@ _PATIENCE = 0.1
 """Seconds to wait for other processes that write to the journal; later writes are retried."""
 
 
-def run_plain(why: str, module: str | None = None, make_lab: Callable[[], Lab] = Lab) -> int:
+def run_plain(
+    why: str, module: str | None = None, make_lab: Callable[[], Lab] = Lab, language: str = ""
+) -> int:
     """Hold the dialogue until the student leaves it, and return the exit code.
 
     Args:
         why: Why it takes the place of the app, as `reason` says.
         module: Module to open where the student left it, by id or number.
         make_lab: Makes the lab to run in.
+        language: Translation of the lessons to show; empty for the original.
 
     Raises:
         UsageError: if the module does not exist.
         TutorError: if some work could not be saved.
     """
-    opened = OpenedCourse()
+    opened = OpenedCourse(language=language)
     first = _module(opened, module)
     journal = open_journal()
     encoding = encoding_of_terminal()

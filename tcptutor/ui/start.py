@@ -38,6 +38,7 @@ def run_app(
     make_lab: Callable[[], Lab] | None = None,
     lessons: Path | None = None,
     opened: OpenedCourse | None = None,
+    language: str = "",
 ) -> int:
     """Run the app until the student leaves it, and return the exit code.
 
@@ -46,6 +47,7 @@ def run_app(
         make_lab: makes the lab to run in, after the first frame; by default the best that this machine supports.
         lessons: course folder; by default the shipped course.
         opened: the course, if it is open already.
+        language: translation of the lessons to show; empty for the original.
 
     Raises:
         UsageError: if the module does not exist.
@@ -56,7 +58,7 @@ def run_app(
     from tcptutor.course import OpenedCourse  # noqa: PLC0415
     from tcptutor.journal.locks import app_is_open  # noqa: PLC0415
 
-    opened = opened or OpenedCourse(lessons)
+    opened = opened or OpenedCourse(lessons, language)
     modules = {word: each.id for each in opened.course.modules for word in (str(each.number), each.id)}
     if module is not None and module not in modules:
         raise UsageError(unknown("module", module, modules.values()))

@@ -36,6 +36,7 @@ from tcptutor.course.activity import (
     Problem,
     Reference,
     Stage,
+    text_id,
 )
 from tcptutor.course.draws import AnswerUnit, Draw, Drawn
 from tcptutor.course.page_record import Given
@@ -50,6 +51,8 @@ class ExampleStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Step of the calculation: `[[example.step]]`; with an answer, the gap."""
 
     text: str
+    id: str = ""
+    """Name that stored answers keep when the text is corrected; by default a digest of the text."""
     answer: str = ""
     """Right value of a gap with its unit; with drawn numbers, an expression for it in the base unit."""
     unit: AnswerUnit = "number"
@@ -78,6 +81,10 @@ class Example(Activity, frozen=True, kw_only=True):
     @property
     def listed(self) -> tuple[str, ...]:
         return tuple(step.text for step in self.steps)
+
+    @property
+    def entry_ids(self) -> tuple[str, ...]:
+        return tuple(step.id or text_id(step.text) for step in self.steps)
 
     @property
     def gap_index(self) -> int | None:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from tcptutor.base import files
 from tcptutor.base.errors import quoted, unknown
+from tcptutor.base.language_tags import normal_tag
 from tcptutor.base.printable import escaped
 from tcptutor.journal.saved import Preferences
 from tcptutor.ui.configuration.keymap import KeyEntry
@@ -42,6 +43,7 @@ SETTINGS = (
     FileSetting("motion", "true", "true or false", "figures move; false: they stand still"),
     FileSetting("figures_in_words", "false", "true or false", "describe figures in sentences instead of drawing them"),
     FileSetting("daily_minutes", "0", f"0 to {MOST_MINUTES}", "goal for a day, in minutes; 0 for none"),
+    FileSetting("language", '""', 'a tag such as "de", "pt-BR"; "" for that of the locale', "language of the lessons"),
     FileSetting("bell", "false", "true or false", "ring the terminal's bell at the end of a long run"),
 )  # fmt: skip
 
@@ -143,6 +145,8 @@ def _is_valid(name: str, value: object) -> bool:
     match name:
         case "theme":
             return value in THEMES
+        case "language":
+            return isinstance(value, str) and (not value or normal_tag(value) != "")
         case "daily_minutes":
             return type(value) is int and 0 <= value <= MOST_MINUTES
         case _:

@@ -70,7 +70,7 @@ def test_the_written_file_counts_as_no_file_and_turned_on_as_the_defaults() -> N
     found = load_configuration()
     assert (found.problems, found.keys) == ((), {})
     assert found.own.preferences == Preferences(
-        theme="dark", motion=True, figures_in_words=False, daily_minutes=0, bell=False
+        theme="dark", motion=True, figures_in_words=False, daily_minutes=0, language="", bell=False
     )
 
 

@@ -81,7 +81,7 @@ class HomeCopy:
     """The facts of the last session, in a file next to the journal. Any problem with the file only costs time."""
 
     def __init__(self, journal: Journal, course: Course) -> None:
-        self._journal, self._root = journal, course.root
+        self._journal, self._root, self._language = journal, course.root, course.language
         folder = journal.run_folder
         self._file = folder.parent / "home.json" if folder else None
 
@@ -111,6 +111,7 @@ class HomeCopy:
             __version__,
             self._journal.last_hash,
             str(daily_minutes),
+            self._language,
             date.today().isoformat(),
             *(_file_stamps(self._root) if self._root else ()),
         )
