@@ -17,6 +17,7 @@ from tcptutor.base.files import atomic
 from tcptutor.commands.class_lists import ClassLists, read_lists
 from tcptutor.commands.comments import write_drafts
 from tcptutor.commands.folding import fold_line, fold_rows
+from tcptutor.commands.language import chosen_language
 from tcptutor.commands.output import Bar, on_terminal, print_json, print_lines, toned, warn, width
 from tcptutor.commands.sheets import write_sheets
 from tcptutor.commands.student_files import check_folder
@@ -62,6 +63,7 @@ class GradeRequest(msgspec.Struct, frozen=True, kw_only=True):
     audit: str | None
     comments: Path | None
     sheets: Path | None
+    language: str | None = None
     jobs: int | None
     cluster: str | None
 
@@ -71,6 +73,9 @@ def grade_files(request: GradeRequest) -> int:
 
     Raises TutorError for a problem that concerns all of them.
     """
+    if request.language is not None and request.sheets is None:
+        raise UsageError("--language is the language of sheets: give --sheets as well")
+    language = chosen_language(request.language) if request.sheets is not None else ""
     paths = hand_ins(request.names)
     if request.output is not None:
         check_targets([Path(request.output)], paths, replace=request.replace)
@@ -86,7 +91,7 @@ def grade_files(request: GradeRequest) -> int:
     if request.comments is not None:
         write_drafts(graded, request.comments, request.replace)
     if request.sheets is not None:
-        write_sheets(graded, basis.course, request.sheets, request.replace)
+        write_sheets(graded, basis.course, request.sheets, request.replace, language)
     return exit_code(graded)
 
 

@@ -9,7 +9,7 @@ import click
 
 from tcptutor.commands.ending import end
 from tcptutor.commands.group import main
-from tcptutor.commands.options import COURSE, JSON, PLOT, REPLACE
+from tcptutor.commands.options import COURSE, JSON, LANGUAGE, PLOT, REPLACE
 
 _KEY = click.option(
     "--key", metavar="FILE|CODE", help="Count only students enrolled in the course of this key."
@@ -152,6 +152,7 @@ def submit(**given: Any) -> None:
     metavar="FOLDER",
     help="Also write a page for each student, with every mark, its reason and how to appeal.",
 )
+@LANGUAGE
 @_JOBS
 @_CLUSTER
 def grade(**given: Any) -> None:

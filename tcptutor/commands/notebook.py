@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tcptutor.base import places
 from tcptutor.base.errors import UsageError, unknown
+from tcptutor.commands.language import chosen_language
 from tcptutor.commands.output import print_files, warn
 from tcptutor.commands.targets import check_targets
 from tcptutor.course.outline import read_course
@@ -21,7 +22,7 @@ def export_notebook(output: Path, replace: bool, as_json: bool) -> int:
     """Write the notebook and return the exit code. Raises TutorError."""
     check_name(output)
     check_targets([output], [], replace=replace)
-    course, problems = read_course(places.lessons())
+    course, problems = read_course(places.lessons(), chosen_language(None))
     for problem in problems:
         warn(str(problem))
     with opened_journal(warn) as journal:

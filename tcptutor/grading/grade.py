@@ -53,6 +53,8 @@ class GivenAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """Sureness of the answer; None if not stated."""
     drawn: bool = False
     """True for a question with the student's own numbers."""
+    draw: dict[str, str] = {}
+    """These numbers, by name."""
     asked: str = ""
     """The question with these numbers; empty where all students have the same."""
 
@@ -233,6 +235,7 @@ def given_answers(
             value=mark.value,
             sureness=given.response.sureness,
             drawn=bool(draw),
+            draw=dict(draw) if posed is not activity else {},
             asked=without_links(posed.prompt) if draw and isinstance(posed, Question) else "",
         )
 

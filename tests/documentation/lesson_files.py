@@ -35,11 +35,32 @@ the course, and `tcptutor course pack FOLDER` makes one file of it for students.
     01-my-module/module.toml        title and objectives
     01-my-module/experiments/x.toml the experiments of the module
     01-my-module/01-my-page.md      a page: TOML between two lines of +++, then Markdown
+    de/01-my-module/01-my-page.md   the words of the page in German: see "Translations"
 
 In texts, `[](page:PAGE)` refers to a page before this one and `[](later:MODULE/PAGE)` to one after it, and
 `![](figure:ID)` on a line of its own places a figure. `{variant.NAME}` inserts a value of `[variants]`, which differs
 between the students of a graded course. Quantities are written with their unit: "20 ms", "64 KiB", "10 Mbit/s",
 "0.1 %".
+
+## Translations
+
+A translation is a folder named by a language tag (`de`, `pt-BR`), with the words of some pages. All else is the
+original's: other pages, ids, right answers, experiments. So marks are the same in every language, and a class may mix.
+
+    tcptutor course translate FOLDER de MODULE/PAGE     write the file to fill in; MODULE alone: all its files
+    tcptutor course translate FOLDER de                 how far the translation is
+    tcptutor lint FOLDER                                what is wrong with it
+    tcptutor --course FOLDER --language de              read it
+
+Translate the texts in place; a text that you leave is shown in the original. Keep numbers as they are written (only the
+comma in 1,448 may go), `code`, `{placeholders}`, links and figures: a text without them is shown in the original.
+`original = "..."` is a digest of the words that a part (the page's own texts, a question, a figure) was translated
+from. Once they change, students see the original of this part, so nobody is marked by an old text; `lint` warns, and
+names the new digest to write after you have compared. `module.toml` and `course.toml` may be translated for titles;
+the glossary and the app's own words stay in English. Without `--language`, `language` in the configuration file counts,
+then the locale. If the lessons themselves are not in English, write `language` in `course.toml`.
+
+## Reference
 
 This page is made from the program by `python -m tests.documentation lessons`. Keys without a default (–) are required.
 """
