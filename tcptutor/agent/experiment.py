@@ -123,10 +123,8 @@ def qdisc_chains(network: Network, experiment: Experiment) -> dict[Interface, Ch
 def _directions(network: Network, experiment: Experiment) -> Iterator[tuple[Host, Host]]:
     """Yield (sender, receiver) once for each direction in which a pair has flows, forward if it has none."""
     for pair, hosts in enumerate(zip(network.senders, network.receivers, strict=True)):
-        first = pair * experiment.flows.streams
-        reversed_flows = {
-            experiment.reversed(flow) for flow in range(first, first + experiment.flows.streams)
-        }
+        own = [flow for flow in range(experiment.total_streams) if experiment.pair_of(flow) == pair]
+        reversed_flows = set(map(experiment.reversed, own))
         if reversed_flows != {True}:
             yield hosts
         if True in reversed_flows:

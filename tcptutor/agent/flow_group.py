@@ -34,6 +34,8 @@ class Group(ABC):
     """First of the flows' source ports, which are consecutive."""
     flows: tuple[int, ...] = ()
     """Numbers of the TCP flows; empty for UDP."""
+    end: float | None = None
+    """When the flows are closed, s after the traffic began; None for the end of the run."""
     udp_streams: int = 0
     remedy: str = RUN_AGAIN
     """Advice for the case that the flows fail."""

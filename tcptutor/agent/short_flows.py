@@ -92,8 +92,9 @@ class ShortFlows:
         new.setblocking(False)
         new.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         new.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_AT_CLOSE)
-        streams = experiment.flows.streams
-        algorithm = experiment.algorithm(pair * streams) if streams else experiment.hosts.algorithm
+        algorithm = (
+            experiment.pair_algorithm(pair) if experiment.flows.streams else experiment.hosts.algorithm
+        )
         new.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, algorithm.encode())
         if (mss := experiment.hosts.mss) is not None:
             new.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, mss)

@@ -38,6 +38,8 @@ _PACING_RATE = struct.Struct("@L")
 """An unsigned long, bytes/s."""
 RESET_AT_CLOSE = struct.pack("ii", 1, 0)
 """SO_LINGER: discard unsent data."""
+_CLOSE_AFTER_DATA = struct.pack("ii", 0, 0)
+"""SO_LINGER: send everything and close."""
 _SINK = mmap.mmap(-1, 1 << 26)
 """Nominal buffer for received data, which the kernel discards (MSG_TRUNC). Its size lets a receiver return from the
 kernel only once per 64 MiB."""
@@ -63,9 +65,19 @@ class _Flow:
 
     def __init__(self, end: socket.socket, status: memoryview) -> None:
         self.socket, self._status = end, status
+        self.is_closed = False
+        """Whether the sender has closed the connection as planned."""
 
     def reach(self, stage: _Stage) -> None:
         self._status[0] = stage
+
+    def close(self) -> None:
+        """Close the connection after the data already written, unless it has failed."""
+        if not self.error:
+            self.is_closed = True
+            # A connection that is not yet there is given up instead.
+            with contextlib.suppress(OSError):
+                self.socket.shutdown(socket.SHUT_WR)
 
     def fail(self, error: OSError) -> None:
         self._status[1] = error.errno or 0
@@ -76,13 +88,17 @@ class _Flow:
 
     @property
     def error(self) -> str:
-        """Failure that ended the flow; empty for none."""
-        return os.strerror(self._status[1]) if self._status[1] else ""
+        """Failure that ended the flow; empty for none. A closed flow's next write fails as planned."""
+        return os.strerror(self._status[1]) if self._status[1] and not self.is_closed else ""
 
     @property
     def ended(self) -> bool:
-        """True once the flow has failed, or its receiver has acknowledged all data."""
-        return bool(self.error) or (self._status[0] == _Stage.SENT and not self._unacknowledged_bytes())
+        """True once the flow has failed or was closed, or its receiver has acknowledged all data."""
+        return (
+            bool(self.error)
+            or self.is_closed
+            or (self._status[0] == _Stage.SENT and not self._unacknowledged_bytes())
+        )
 
     def _unacknowledged_bytes(self) -> int:
         count = array.array("i", [0])
@@ -164,9 +180,18 @@ class StreamGroup(Group):
                 return f"flow {number + 1} of {self.sender.name} {what} ({flow.error}): {self.remedy}"
         return f"the flows' process ended: {self.remedy}" if self.process.ended else ""
 
+    @property
+    def _open_flows(self) -> list[_Flow]:
+        return [flow for flow in self._flows if not flow.is_closed]
+
+    def close_flows(self) -> None:
+        """Close all connections after the data already written."""
+        for flow in self._flows:
+            flow.close()
+
     def set_algorithm(self, name: str) -> None:
         """Set the congestion control of all connections from now on. Raises LabError."""
-        for flow in self._flows:
+        for flow in self._open_flows:
             try:
                 flow.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
             except OSError as error:
@@ -177,7 +202,9 @@ class StreamGroup(Group):
     @property
     def algorithms(self) -> set[str]:
         """Congestion controls of the connections, by the kernel's names."""
-        raw = (flow.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16) for flow in self._flows)
+        raw = (
+            flow.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16) for flow in self._open_flows
+        )
         return {name.rstrip(b"\0").decode() for name in raw}
 
     def transfers(self, began: float) -> list[TransferRecord]:
@@ -302,6 +329,9 @@ class StreamGroup(Group):
             size = self.experiment.flows.length or len(_SINK)
             while end.recv_into(_SINK, size, _DISCARD):
                 pass
+            # The sender has closed: close as well, without a reset.
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _CLOSE_AFTER_DATA)
+            end.close()
 
 
 class Gate:

@@ -189,8 +189,14 @@ class RunningTraffic:
 
             return start
 
-        actions = [(change.at, change_path(change)) for change in self.experiment.path.all_changes]
+        changes = [change for change in self.experiment.path.all_changes if change.name != "streams"]
+        actions = [(change.at, change_path(change)) for change in changes]
         actions += [(group.start, begin(group)) for group in self.groups if group.start > 0]
+        actions += [
+            (group.end, group.close_flows)
+            for group in self.groups
+            if isinstance(group, StreamGroup) and group.end is not None
+        ]
         actions.append((self.experiment.flows.warmup, self.processors.restart))
         return sorted(actions, key=lambda action: action[0])
 
@@ -319,7 +325,9 @@ def groups(network: Network, experiment: Experiment, first_port: int, process: F
 
     The TCP flows' ends go into `process`, which the caller starts and stops. Source ports begin at `first_port`.
     """
-    members: dict[tuple[int, tuple[bool, object, object, object, object], float], list[int]] = {}
+    members: dict[
+        tuple[int, tuple[bool, object, object, object, object], float, float | None], list[int]
+    ] = {}
     for flow in range(experiment.total_streams):
         settings = (
             experiment.reversed(flow),
@@ -328,10 +336,10 @@ def groups(network: Network, experiment: Experiment, first_port: int, process: F
             experiment.on_time(flow),
             experiment.request(flow),
         )
-        pair = flow // experiment.flows.streams
-        members.setdefault((pair, settings, experiment.start(flow)), []).append(flow)
+        life = experiment.pair_of(flow), settings, experiment.start(flow), experiment.end(flow)
+        members.setdefault(life, []).append(flow)
     result: list[Group] = []
-    for (pair, (is_reversed, *_), start), flows in members.items():
+    for (pair, (is_reversed, *_), start, end), flows in members.items():
         hosts = network.senders[pair], network.receivers[pair]
         sender, receiver = reversed(hosts) if is_reversed else hosts
         # The flows of a group need not have consecutive numbers, but their ports are consecutive.
@@ -339,7 +347,7 @@ def groups(network: Network, experiment: Experiment, first_port: int, process: F
         result.append(
             StreamGroup(
                 network, experiment, len(result), pair, sender, receiver, start, port,
-                flows=tuple(flows), process=process,
+                flows=tuple(flows), end=end, process=process,
             )
         )  # fmt: skip
     streams, remedy = experiment.flows.udp_streams, RUN_AGAIN

@@ -167,9 +167,15 @@ def _fairness(result: Report) -> list[Row]:
     between = (
         "" if result.cov_between is None else f", CoV {units.share(result.cov_between)} between the flows"
     )
+    during = "" if result.shared_s is None else f" from {result.shared_s[0]:g} to {result.shared_s[1]:.4g} s"
     steady = any(flow.cov is not None for flow in result.flows)
     below = "; below, CoV is each flow's over the seconds" if steady else ""
-    return [("shared", f"Jain's index {units.or_dash(result.jain_index, '{:.3f}'.format)}{between}{below}")]
+    return [
+        (
+            "shared",
+            f"Jain's index {units.or_dash(result.jain_index, '{:.3f}'.format)}{between}{during}{below}",
+        )
+    ]
 
 
 def _flows(experiment: Experiment, flows: Sequence[FlowFigures], all_flows: bool) -> list[str]:
@@ -179,12 +185,27 @@ def _flows(experiment: Experiment, flows: Sequence[FlowFigures], all_flows: bool
     mixed = len({experiment.algorithm(flow.flow) for flow in flows}) > 1
     scale, unit = _scale([flow.throughput_bps for flow in flows])
     both = {experiment.reversed(flow.flow) for flow in flows} == {True, False}
-    head = ("flow", "", "", unit, "share, %", "CoV, %", "RTT, ms", "cwnd", "losses", "retrans")
+    changing = any(flow.span_s is not None for flow in flows)
+    head = (
+        "flow",
+        "",
+        "",
+        "from, s" if changing else "",
+        "to, s" if changing else "",
+        unit,
+        "share, %",
+        "CoV, %",
+        "RTT, ms",
+        "cwnd",
+        "losses",
+        "retrans",
+    )
     rows = [
         (
             str(flow.flow + 1),
             _direction(experiment, flow.pair, experiment.reversed(flow.flow), both),
             experiment.algorithm(flow.flow) if mixed else "",
+            *("" if flow.span_s is None else f"{t:.1f}" for t in flow.span_s or (0, 0)),
             f"{flow.throughput_bps / scale:.2f}",
             f"{100 * flow.share:.1f}",
             "" if flow.cov is None else f"{100 * flow.cov:.0f}",

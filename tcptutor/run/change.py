@@ -15,17 +15,18 @@ from tcptutor.spec.parameters import (
     PARAMETERS,
     Parameter,
     brief,
+    change_name_text,
     parameter,
     read,
     read_sysctl,
     settings,
     sysctl_name,
 )
-from tcptutor.spec.parts import OF_HOSTS
+from tcptutor.spec.parts import OF_ENDS
 
 LINK = "link"
 """The state of the bottleneck link, up or down: it can change during a run and is not a parameter."""
-DURING = ("rate", "delay", "jitter", "loss", "queue", LINK, *OF_HOSTS)
+DURING = ("rate", "delay", "jitter", "loss", "queue", LINK, *OF_ENDS)
 """Names that can change during a run."""
 _FIRST_VALUES = {"loss": "0.1 %", "jitter": "1 ms", "delay": "20 ms", "duplicate": "1 %", "reorder": "1 %"}
 """Suggested values for parameters that are zero or unset."""
@@ -81,7 +82,8 @@ def _changed_from(experiment: Experiment, name: str, text: str, at: float) -> Ex
     (change,) = read("changes", f"{at!r} s {name}={text}", experiment.bdp)
     path = experiment.path
     kept = [one for one in path.changes if one.name != name or one.at < at]
-    if _value_at(experiment, name, at) != change.value:
+    own_pairs = any(one.pair for one in kept)
+    if own_pairs or _value_at(experiment, name, at) != change.value:
         kept.append(change)
     in_order = sorted(kept, key=lambda one: one.at)
     return _replaced(experiment, "path", changes=tuple(in_order))
@@ -95,7 +97,7 @@ def _replaced(experiment: Experiment, part: str, **values: Any) -> Experiment:
     )
 
 
-def _value_at(experiment: Experiment, name: str, at: float | None) -> float | None:
+def _value_at(experiment: Experiment, name: str, at: float | None, pair: int = 0) -> float | None:
     value: float | None
     if name == LINK:
         value = 1.0
@@ -104,22 +106,26 @@ def _value_at(experiment: Experiment, name: str, at: float | None) -> float | No
         is_known = hosts.algorithm in ALGORITHMS and not hosts.algorithms
         value = float(ALGORITHMS.index(hosts.algorithm)) if is_known else None
     else:
-        value = getattr(experiment.hosts if name == "mtu" else experiment.path, name)
+        parts = {"mtu": experiment.hosts, "streams": experiment.flows}
+        value = getattr(parts.get(name, experiment.path), name)
     for change in experiment.path.changes:
-        if at is not None and change.name == name and change.at <= at:
+        if at is not None and change.name == name and change.at <= at and change.pair in (0, pair):
             value = change.value
     return value if value is None else float(value)
 
 
-def current_value(experiment: Experiment, name: str, at: float | None = None) -> str:
-    """Format the value of `name` at `at` s, or at the start; "the kernel's own" for an unset sysctl."""
+def current_value(experiment: Experiment, name: str, at: float | None = None, pair: int = 0) -> str:
+    """Format the value of `name` at `at` s, or at the start; "the kernel's own" for an unset sysctl.
+
+    `pair` is the pair whose streams are meant, from 1; 0 for all.
+    """
     if name == LINK:
         return "up" if _value_at(experiment, name, at) else "down"
     if name in DURING and at is not None:
-        value = _value_at(experiment, name, at)
+        value = _value_at(experiment, name, at, pair)
         if name == "algorithm":
             return ", ".join(experiment.hosts.algorithms) if value is None else ALGORITHMS[int(value)]
-        return PARAMETERS[name].text(round(value) if name == "queue" and value else value)
+        return PARAMETERS[name].text(round(value) if name in ("queue", "streams") and value else value)
     if name in PARAMETERS:
         return PARAMETERS[name].text(PARAMETERS[name].of(experiment))
     return experiment.hosts.sysctls.get(sysctl_name(name) or "", "the kernel's own")
@@ -203,8 +209,8 @@ def _differences(before: Experiment, after: Experiment) -> Iterator[tuple[str, s
             yield name, "", old, new
     for change in after.path.changes:
         if change not in before.path.changes:
-            old, new = (current_value(each, change.name, change.at) for each in (before, after))
-            yield change.name, units.write(change.at, "time"), old, new
+            old, new = (current_value(each, change.name, change.at, change.pair) for each in (before, after))
+            yield change_name_text(change), units.write(change.at, "time"), old, new
     gone = {change.name for change in before.path.changes} - {change.name for change in after.path.changes}
     yield from ((name, "", "", "") for name in DURING if name in gone and was.get(name) == now.get(name))
 

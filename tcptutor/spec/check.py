@@ -10,6 +10,7 @@ from tcptutor.base import units
 from tcptutor.base.errors import ParameterError
 from tcptutor.base.printable import is_printable
 from tcptutor.spec import short_flows
+from tcptutor.spec.check_streams import MOST_FLOWS, check_plausible_streams, stream_rules
 from tcptutor.spec.parameters import CHANGEABLE, PARAMETERS, Parameter, read_sysctl, sysctl_name
 from tcptutor.spec.parts import ALGORITHMS, HEADERS, Experiment, Path, interface_names
 
@@ -82,6 +83,7 @@ def check(experiment: Experiment) -> None:
     for change in experiment.path.changes:
         if change.name not in ("link", "algorithm"):
             _check_bounds(PARAMETERS[change.name], change.value)
+    check_plausible_streams(experiment, MOST_FLOWS)
     _check_contradictions(experiment)
 
 
@@ -156,6 +158,7 @@ def _check_frame(experiment: Experiment) -> None:
     if not 0 <= experiment.seed < 2**32:
         raise ParameterError("seed is out of bounds: a whole number from 0 to 4294967295")
     _check_range("framing", experiment.framing, "count")
+    check_plausible_streams(experiment, _MAX_ENTRIES)
 
 
 def _values(parameter: Parameter, experiment: Experiment) -> Iterator[Any]:
@@ -195,7 +198,7 @@ def _check_contradictions(experiment: Experiment) -> None:
         "on_times": flows.on_times,
         "requests": flows.requests,
     }
-    entries = experiment.pairs if several else max(1, flows.streams)
+    entries = experiment.pairs if several else max(1, experiment.total_streams)
     changed = {change.name for change in path.changes}
     burst = path.loss_burst > 1
     probabilities = {name: getattr(path, name) for name in _PROBABILITIES} | {
@@ -332,13 +335,14 @@ def _check_contradictions(experiment: Experiment) -> None:
             "changes: mtu: an mss larger than a later MTU allows is not modeled: omit mss or the change",
         ),
         (
-            changed & {"mtu", "algorithm"} and not flows.streams,
+            bool(changed & {"mtu", "algorithm"}) and not flows.streams,
             "changes: there is no TCP flow whose mtu or algorithm could change: set streams",
         ),
         (
             hosts.window is not None and flows.buffer is not None,
             "buffer: it also sets the receiver's window: omit window or buffer",
         ),
+        *stream_rules(experiment),
     ]
     for wrong, message in rules:
         if wrong:

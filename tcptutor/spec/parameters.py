@@ -10,7 +10,7 @@ import msgspec
 from tcptutor.base import units
 from tcptutor.base.errors import ParameterError, UnitError, near, quoted, unknown
 from tcptutor.spec import rate_trace
-from tcptutor.spec.parts import ALGORITHMS, OF_HOSTS, Change, Experiment, interface_names
+from tcptutor.spec.parts import ALGORITHMS, OF_ENDS, Change, Experiment, interface_names
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,7 +118,7 @@ PARAMETERS: dict[str, Parameter] = {
         _bounded("reverse_queue", "path", "window", 3000, 1 << 30, "buffer of the reverse path, in bytes or BDP"),
         _bounded("pair_delays", "path", "time", 0, 2, "delay of each pair's own access link", is_list=True),
         Parameter(name="changes", part="path", kind="changes", is_list=True,
-            help="changes of the path, the MTU or the algorithm during the run"),
+            help="changes of the path, the MTU, the algorithm or the streams during the run"),
         Parameter(name="rate_trace", part="path", kind="trace", is_list=True,
             help="rate of the bottleneck over time, in steps or from a file; it replaces rate"),
         Parameter(name="algorithm", part="hosts", kind="name", help="congestion control of the senders"),
@@ -191,11 +191,13 @@ _ALIASES = {
 _SYSCTL = re.compile(r"(?:net\.ipv4\.)?(tcp_[a-z0-9_]{1,60})")
 _SYSCTL_VALUE = re.compile(r"[A-Za-z0-9_.-]+(?:[ \t]+[A-Za-z0-9_.-]+){0,15}")
 _INT_MAX = (1 << 31) - 1
-CHANGEABLE = ("rate", "delay", "jitter", "loss", "queue", "link", *OF_HOSTS)
+CHANGEABLE = ("rate", "delay", "jitter", "loss", "queue", "link", *OF_ENDS)
 _MAX_CHANGE = 200
 """Characters; longer texts would slow down the pattern, which tries each position."""
-_CHANGE = re.compile(r"(?:at\s+)?(.+?)[\s:]+([a-z_]+)\s*=\s*(.+?)\s*")
-_CHANGE_EXAMPLE = "a time, a name and its new value, like '10s rate=5Mbit/s; 20s link=down; 21s link=up'"
+_CHANGE = re.compile(r"(?:at\s+)?(.+?)[\s:]+(?:pair\s+(\S+)\s+)?([a-z_]+)\s*=\s*(.+?)\s*")
+_CHANGE_EXAMPLE = (
+    "a time, a name and its new value, like '10s rate=5Mbit/s; 15s pair 2 streams=4; 20s link=down'"
+)
 
 
 def parameter(name: str) -> Parameter:
@@ -296,7 +298,7 @@ def _read_changes(name: str, text: Any, bdp: float | None) -> tuple[Change, ...]
         match = _CHANGE.fullmatch(part) if len(part) <= _MAX_CHANGE else None
         if match is None:
             raise ParameterError(f"{name}: {quoted(part)} is not a change: write {_CHANGE_EXAMPLE}")
-        when, what, value = match.groups()
+        when, whose, what, value = match.groups()
         if what not in CHANGEABLE:
             raise ParameterError(
                 f"{name}: {quoted(what)} cannot change during a run; {', '.join(CHANGEABLE)} can"
@@ -305,6 +307,7 @@ def _read_changes(name: str, text: Any, bdp: float | None) -> tuple[Change, ...]
             at = units.parse(when, "time")
         except UnitError as error:
             raise ParameterError(f"{name}: {error}") from None
+        pair = 0 if whose is None else _pair_of_change(name, whose, what)
         if what == "link":
             if value not in ("up", "down"):
                 raise ParameterError(f"{name}: link is 'up' or 'down', not {quoted(value)}")
@@ -315,8 +318,21 @@ def _read_changes(name: str, text: Any, bdp: float | None) -> tuple[Change, ...]
             new = ALGORITHMS.index(new)
         if new is None or at < 0:
             raise ParameterError(f"{name}: {quoted(part)}: a change needs a time of 0 s or more and a value")
-        changes.append(Change(at, what, float(new)))
+        changes.append(Change(at, what, float(new), pair))
     return tuple(sorted(changes, key=lambda change: change.at))
+
+
+def _pair_of_change(name: str, text: str, what: str) -> int:
+    if what != "streams":
+        raise ParameterError(f"{name}: {what} changes for all pairs: omit 'pair {text[:20]}'")
+    if text not in ("1", "2", "3", "4"):
+        raise ParameterError(f"{name}: there is no pair {quoted(text)}: write 'pair 1' to 'pair 4'")
+    return int(text)
+
+
+def change_name_text(change: Change) -> str:
+    """Format the name of a change as the user writes it, with its pair: "rate", "pair 2 streams"."""
+    return f"pair {change.pair} {change.name}" if change.pair else change.name
 
 
 def change_value_text(change: Change) -> str:
@@ -329,7 +345,7 @@ def change_value_text(change: Change) -> str:
 
 
 def _change_text(change: Change) -> str:
-    return f"{units.write(change.at, 'time')} {change.name}={change_value_text(change)}"
+    return f"{units.write(change.at, 'time')} {change_name_text(change)}={change_value_text(change)}"
 
 
 def brief(name: str, text: str) -> str:

@@ -7,6 +7,7 @@ from typing import TypeVar
 import msgspec
 
 from tcptutor.base import units
+from tcptutor.spec.flow_lives import FlowLife, StreamChange, flow_lives
 
 ETHERNET_HEADER = 14
 """Bytes that tbf and netem count per frame in addition to the IP packet."""
@@ -39,20 +40,25 @@ ALGORITHMS = (
 """Congestion controls of Linux; each kernel is built with a subset. `Change` stores their places: append new ones."""
 
 OF_HOSTS = ("algorithm", "mtu")
+"""Names of changes that apply to all hosts."""
+
+OF_ENDS = (*OF_HOSTS, "streams")
 """Names of changes that are not properties of the path."""
 
 REQUEST = 200
 """Bytes with which a client asks for data."""
 
 
-class Change(msgspec.Struct, frozen=True):
-    """A new value of a path property, or of all hosts, during the run."""
+class Change(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A new value of a path property, of all hosts, or of the flows, during the run."""
 
     at: float
     """Seconds since the traffic began, warm-up included."""
     name: str
-    """rate, delay, jitter, loss, queue, link (1 up, 0 down), mtu, or algorithm (its place in ALGORITHMS)."""
+    """rate, delay, jitter, loss, queue, link (1 up, 0 down), mtu, algorithm (its place in ALGORITHMS), or streams."""
     value: float
+    pair: int = 0
+    """Pair whose streams change, from 1; 0 for all pairs, and for all other names."""
 
     @property
     def algorithm(self) -> str:
@@ -135,7 +141,7 @@ class Path(msgspec.Struct, frozen=True, kw_only=True):
 
     def after(self, change: Change) -> Path:
         """Return this path after `change`; the link's state is not a part of it."""
-        if change.name == "link" or change.name in OF_HOSTS:
+        if change.name == "link" or change.name in OF_ENDS:
             return self
         value = round(change.value) if change.name == "queue" else change.value
         return msgspec.structs.replace(self, **{change.name: value})
@@ -319,7 +325,22 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def total_streams(self) -> int:
-        return self.pairs * self.flows.streams
+        """Return the number of TCP flows of the whole run, those that end before it included."""
+        return len(self.lives) or self.pairs * self.flows.streams
+
+    @property
+    def lives(self) -> tuple[FlowLife, ...]:
+        """Return the life of each TCP flow; empty if the number of streams does not change."""
+        changes = tuple(
+            StreamChange(change.at, change.pair - 1 if change.pair else None, round(change.value))
+            for change in self.path.changes
+            if change.name == "streams"
+        )
+        return flow_lives(self.pairs, self.flows.streams, self.flows.starts, changes) if changes else ()
+
+    def pair_of(self, flow: int) -> int:
+        """Return the pair of TCP flow number `flow`, from 0."""
+        return self.lives[flow].pair if self.lives else flow // max(1, self.flows.streams)
 
     @property
     def captured_interfaces(self) -> tuple[str, ...]:
@@ -346,11 +367,16 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
 
     def place(self, flow: int) -> int:
         """Return the index of TCP flow number `flow` in per-pair lists: its pair, or itself with a single pair."""
-        return flow if self.pairs == 1 else flow // self.flows.streams
+        return flow if self.pairs == 1 else self.pair_of(flow)
 
     def algorithm(self, flow: int) -> str:
         """Return the congestion control of TCP flow number `flow`."""
         return self.each(self.hosts.algorithms, flow) if self.hosts.algorithms else self.hosts.algorithm
+
+    def pair_algorithm(self, pair: int) -> str:
+        """Return the congestion control of the first TCP flow of host pair number `pair`."""
+        names = self.hosts.algorithms
+        return names[pair % len(names)] if names else self.hosts.algorithm
 
     def message(self, flow: int) -> int | None:
         """Return the bytes of each message of TCP flow number `flow`; None if it sends all the time."""
@@ -387,7 +413,22 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
 
     def start(self, flow: int) -> float:
         """Return the start of TCP flow number `flow`, seconds since the traffic began."""
+        if self.lives:
+            return self.lives[flow].start
         return self.each(self.flows.starts, flow) if self.flows.starts else 0.0
+
+    def end(self, flow: int) -> float | None:
+        """Return when the sender closes TCP flow number `flow`, s; None if it lasts to the end of the run."""
+        return self.lives[flow].end if self.lives else None
+
+    def is_open(self, flow: int, moment: float) -> bool:
+        """Return whether TCP flow number `flow` has started by `moment`, s, and is not closed."""
+        end = self.end(flow)
+        return self.start(flow) <= max(moment, 0.0) + 1e-9 and (end is None or moment < end - 1e-9)
+
+    def streams_at(self, moment: float) -> int:
+        """Return the number of TCP flows that are open at `moment`, s."""
+        return sum(self.is_open(flow, moment) for flow in range(self.total_streams))
 
     def reversed(self, flow: int) -> bool:
         """Return True if TCP flow number `flow` sends from the second host of its pair to the first."""
@@ -395,7 +436,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
 
     def delay(self, flow: int) -> float:
         """Return the base RTT of TCP flow number `flow`, s."""
-        return self.pair_delay(flow // self.flows.streams)
+        return self.pair_delay(self.pair_of(flow))
 
     def pair_delay(self, pair: int) -> float:
         """Return the base RTT of host pair number `pair`, s."""

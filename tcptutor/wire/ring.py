@@ -36,6 +36,7 @@ _WRITTEN, _READ, _REQUESTED, _POLLS = 0, 1, 2, 3
 
 Numbers: TypeAlias = "MutableSequence[float] | memoryview[float]"
 _NAMES = ("rate", "delay", "jitter", "loss", "queue", "link", "mtu", "algorithm")
+"""Names of changes that can be deferred; new flows must be prepared before the run."""
 _NUMBERS = 3
 """Numbers per change: time in s, index of the name, value."""
 MAX_CHANGES = 100
@@ -167,7 +168,7 @@ def split_deferred(experiment: Experiment) -> tuple[Experiment, tuple[Change, ..
 
     Returns:
         The experiment for the request, and the changes to defer. No change is deferred if hosts or path must be
-        prepared for it, by a netem that is in place from the start or by larger buffers.
+        prepared for it, by a netem that is in place from the start, by larger buffers or by further flows.
     """
     path = experiment.path
     request = msgspec.structs.replace(experiment, path=msgspec.structs.replace(path, changes=()))
@@ -175,6 +176,7 @@ def split_deferred(experiment: Experiment) -> tuple[Experiment, tuple[Change, ..
     has_netem = any(qdisc.kind == "netem" for qdisc in shaped)
     same_qdiscs = has_netem or not _SET_BY_NETEM & {change.name for change in path.changes}
     same_buffers = largest_buffer(request) == largest_buffer(experiment)
-    if len(path.changes) > MAX_CHANGES or not same_qdiscs or not same_buffers:
+    same_flows = all(change.name in _NAMES for change in path.changes)
+    if len(path.changes) > MAX_CHANGES or not (same_qdiscs and same_buffers and same_flows):
         return experiment, ()
     return request, path.changes

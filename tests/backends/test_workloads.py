@@ -83,3 +83,43 @@ async def test_algorithm_and_mtu_change_during_a_run(guest: GuestBackend, build:
     before = max(sample.bytes for sample in run.queue if 0.5 < sample.t < 1.5)
     after = min(sample.bytes for sample in run.queue if 2 < sample.t < 3)
     assert before > 3 * after
+
+
+async def test_streams_join_and_leave_during_a_run(guest: GuestBackend, build: Build) -> None:
+    """New flows connect on time; closed ones end cleanly, and the flow that stays gets the link back."""
+    asked = {"queue": "30 kB", "warmup": "0.2 s", "changes": "1.5 s streams=3; 3 s streams=1"}
+    experiment = build(rate="10 Mbit/s", delay="20 ms", duration="4.3 s", **asked)
+    run = await play(guest, experiment)
+    assert run.fidelity.status == "valid"
+    assert [(flow.flow, flow.pair) for flow in run.flows] == [(0, 0), (1, 0), (2, 0)]
+    rows = {flow: [row for row in run.samples if row.flow == flow] for flow in range(3)}
+    for flow in (1, 2):
+        assert rows[flow][0].t == pytest.approx(1.5, abs=0.05)
+        # Data already written still leaves, and every byte is acknowledged: a reset would discard it.
+        assert 3 <= rows[flow][-1].t < 3.5
+        assert rows[flow][-1].bytes_acked <= rows[flow][-1].bytes_received + 1
+    assert rows[0][-1].t == pytest.approx(4.5, abs=0.02)
+    late = [row for row in rows[0] if row.t > 3.7]
+    rate = 8 * (late[-1].bytes_acked - late[0].bytes_acked) / (late[-1].t - late[0].t)
+    assert rate == pytest.approx(10e6 * 1448 / 1514, rel=0.05)
+
+    found = report(run)
+    assert found.shared_s == (1.5, 3.0)
+    assert sum(flow.share for flow in found.flows) == pytest.approx(1)
+    assert found.flows[0].share > 0.6
+    assert "number of flows changes" in found.note
+    again = await play(guest, experiment)
+    assert (list(again.samples), list(again.queue)) == (list(run.samples), list(run.queue))
+
+
+async def test_streams_of_one_pair_change_and_the_other_pair_keeps_its_own(
+    guest: GuestBackend, build: Build
+) -> None:
+    changes = "1 s pair 2 streams=3; 2 s pair 2 streams=1"
+    asked = {"warmup": "0", "duration": "3 s", "changes": changes}
+    run = await play(guest, build(pairs=2, rate="10 Mbit/s", delay="20 ms", **asked))
+    assert [flow.pair for flow in run.flows] == [0, 1, 1, 1]
+    last = {flow: max(row.t for row in run.samples if row.flow == flow) for flow in range(4)}
+    assert last[2] < 2.8
+    assert last[3] < 2.8
+    assert min(last[0], last[1]) > 2.95

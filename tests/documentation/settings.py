@@ -201,5 +201,12 @@ Each flow has one of `messages`, `on_times` and `requests`.
 
 **Changes during a run**, `--set "changes=5 s algorithm=bbr; 8 s mtu=900"`: the algorithm is set on all open
 connections of the long flows. The MTU is set on all interfaces; larger packets on their way are lost, and a
-connection never exceeds the segment size of its start. The number of streams cannot change.
+connection never exceeds the segment size of its start.
+
+**Streams that come and go**, `--set "changes=5 s streams=4; 10 s pair 2 streams=1"`: from that time on each pair, or
+the named pair, has so many streams. New streams connect then; of too many, the youngest close: what the application
+has written still leaves, so a flow ends some round trips later. A closed flow never returns, later streams have
+numbers of their own. Means of a flow cover its own time, shares are those of all payload, and Jain's index compares
+the flows in the longest time without a change. The models add up their predictions of each stretch between changes;
+expected trajectories of cwnd need a constant number of flows and are left out.
 """

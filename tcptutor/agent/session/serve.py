@@ -92,7 +92,7 @@ class SessionServer:
         """
         network, experiment = self._network, self._request.experiment
         for pair, ends in enumerate(zip(network.senders, network.receivers, strict=True)):
-            algorithm = experiment.algorithm(pair * experiment.flows.streams)
+            algorithm = experiment.pair_algorithm(pair)
             for host in ends:
                 with contextlib.suppress(UsageError):
                     host_settings.sysctl(host, "net.ipv4.tcp_congestion_control", algorithm)

@@ -159,7 +159,8 @@ def conclude(facts: Facts) -> Findings:
     link_is_full = utilization >= FULL or (utilization >= QUEUED and standing_queue)
     share = evidence.link_share
     # Flows of which no samples are left also have their share of the link.
-    crowd = flows if case.experiment.flows.directions else max(flows, case.experiment.total_streams)
+    may_be_fewer = bool(case.experiment.flows.directions or case.experiment.lives)
+    crowd = flows if may_be_fewer else max(flows, case.experiment.total_streams)
     has_own_limit = flows > 1 and share is not None and share * crowd < CROWDED
     queue_overflows = losses == "bottleneck" and evidence.queue_drops > 0
 

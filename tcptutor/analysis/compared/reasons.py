@@ -19,6 +19,7 @@ from tcptutor.analysis.expected.window import start_seconds, startup_share
 from tcptutor.base import sizes, units
 from tcptutor.base.causes import CAUSE_NAMES, LimitedBy
 from tcptutor.run import sum_or_none
+from tcptutor.spec import Experiment
 from tcptutor.theory.models import LOSS_BLIND, MODELLED, ThroughputModel
 
 SMALL = 0.03
@@ -67,7 +68,7 @@ def other_times(diff: Difference) -> str:
         return ""
     total = experiment.total_streams
     planned = [
-        max(0.0, experiment.seconds - max(experiment.start(flow), experiment.flows.warmup))
+        max(0.0, _planned_end(experiment, flow) - max(experiment.start(flow), experiment.flows.warmup))
         for flow in range(total)
     ]
     active_seconds = math.fsum(end - start for start, end in spans.values())
@@ -79,6 +80,11 @@ def other_times(diff: Difference) -> str:
         if flow < total and end - start < 0.9 * planned[flow] - 0.25 and run.complete:
             return f"flow {flow + 1} was there for {end - start:.2g} of {planned[flow]:.2g} s"
     return ""
+
+
+def _planned_end(experiment: Experiment, flow: int) -> float:
+    end = experiment.end(flow)
+    return experiment.seconds if end is None else end
 
 
 def not_modelled(diff: Difference) -> str:

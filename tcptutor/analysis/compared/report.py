@@ -26,6 +26,8 @@ from tcptutor.analysis.observed.figures import (
     cov_between,
     direction_figures,
     figures,
+    shared_time,
+    simultaneous,
 )
 from tcptutor.analysis.observed.measured import (
     FROM_KERNEL,
@@ -76,6 +78,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     flows: tuple[FlowFigures, ...] = ()
     cov_between: float | None = None
     """Coefficient of variation of the flows' means; None for a single flow."""
+    shared_s: tuple[float, float] | None = None
+    """Time over which `jain_index` and `cov_between` compare flows, s; None unless the number of flows changes."""
     directions: tuple[DirectionFigures, ...] = ()
     """Figures of each direction; empty if all TCP flows go one way."""
     udp: tuple[UdpResult, ...] = ()
@@ -147,6 +151,7 @@ def report(run: Run, measured: Measured | None = None, rtts: Sequence[SegmentRtt
         verdict=verdict,
         flows=flows,
         cov_between=between_flows,
+        shared_s=shared_time(measured),
         directions=directions,
         udp=measured.udp,
         latency=latency(
@@ -161,7 +166,7 @@ def report(run: Run, measured: Measured | None = None, rtts: Sequence[SegmentRtt
 
 
 def _jain_index(measured: Measured) -> float:
-    flows = measured.flows
+    flows = simultaneous(measured).flows
     return jain_index(flow.throughput_bps for flow in flows) if flows and measured.throughput > 0 else 1.0
 
 
@@ -261,6 +266,8 @@ def _aggregate(result: Report) -> dict[str, object]:
     """Return the aggregate figures; all None if nothing was measured."""
     figures = _named(result, "throughput_bps", "jain_index", "loss_rate", "retransmits", "mark_cuts")
     figures |= {"losses": result.loss_events, "cov": result.cov_between}
+    if result.shared_s is not None:
+        figures["shared_s"] = result.shared_s
     if result.directions:
         figures["directions"] = [asdict(each) for each in result.directions]
     return dict.fromkeys(figures) if result.is_empty else figures

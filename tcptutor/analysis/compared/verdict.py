@@ -293,6 +293,10 @@ def _change_text(change: Change) -> str:
     """Return a change of the path as the start of a sentence: "at 4 s the rate became 2 Mbit/s: "."""
     if change.name == "link":
         return f"at {units.seconds(change.at)} the link came up: "
+    if change.name == "streams":
+        flows = "1 flow" if change.value == 1 else f"{change.value:g} flows"
+        owner = f" of pair {change.pair}" if change.pair else ""
+        return f"with {flows}{owner} from {units.seconds(change.at)} on: "
     if change.name in OF_HOSTS:
         new = algorithm_name(change.algorithm) if change.name == "algorithm" else f"{change.value:g} bytes"
         name = "MTU" if change.name == "mtu" else change.name

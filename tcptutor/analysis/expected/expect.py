@@ -169,6 +169,8 @@ def _of_time(
         {(one.experiment.hosts.mtu, one.algorithms) for one in stretches if not one.is_reverse}
     ) > 1 and any(change.name in OF_HOSTS for change in case.experiment.path.changes):
         yield "the hosts change while it runs: expected is the mean over the time, no constant"
+    elif case.experiment.lives and len({one.flow_count for one in stretches if not one.is_reverse}) > 1:
+        yield "the number of flows changes: expected is the mean over the time, not the share of each flow"
 
 
 def _blind(stretches: Sequence[Case], binding: Candidate) -> Iterator[str]:

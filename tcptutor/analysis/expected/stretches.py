@@ -18,7 +18,7 @@ from tcptutor.analysis.expected.meeting import meeting_candidate
 from tcptutor.analysis.expected.prediction import LEAST_RATE, Candidate, Stretch
 from tcptutor.analysis.expected.sharing import own_limits
 from tcptutor.base import units
-from tcptutor.spec import Experiment
+from tcptutor.spec import Experiment, Hosts, Path
 from tcptutor.theory import sawtooth_mean
 from tcptutor.theory.models import LOSS_BLIND, ThroughputModel
 
@@ -70,12 +70,12 @@ def stretch_cases(
 
 
 def _active(experiment: Experiment, moment: float, backward: bool) -> tuple[FlowCase, ...]:
-    """Return the flows of a direction that have started by `moment`, s."""
+    """Return the flows of a direction that are open at `moment`, s."""
     path, now = path_at(experiment, moment), experiment.at(moment)
     return tuple(
         flow_case(now, flow, path)
         for flow in range(experiment.total_streams)
-        if experiment.start(flow) <= max(moment, 0.0) + 1e-9 and experiment.reversed(flow) == backward
+        if experiment.is_open(flow, moment) and experiment.reversed(flow) == backward
     )
 
 
@@ -128,6 +128,7 @@ def merge(stretches: Sequence[Stretch]) -> Stretch:
         longest.measured_rto,
         longest.on_virtual_clock,
         path=longest.path,
+        flows=longest.flows if longest.experiment.lives else None,
         is_reverse=longest.is_reverse,
     )
     return Stretch.of(whole, _candidates(stretches))
@@ -198,7 +199,7 @@ def _mean(
 
 
 def _settling(parts: Sequence[Stretch]) -> float:
-    """Return the share of the time in which flows settle after changes of the path.
+    """Return the share of the time in which flows settle after changes of the path, or after others have closed.
 
     After a cut the sender waits for a timeout that has doubled, so up to the length of the cut again.
     """
@@ -207,9 +208,13 @@ def _settling(parts: Sequence[Stretch]) -> float:
     for before, after in pairwise([case for case in cases if not case.is_reverse] or cases):
         if before.is_cut and not after.is_cut:
             seconds += min(after.seconds, before.seconds + before.rto)
-        elif (before.path, before.experiment.hosts) != (after.path, after.experiment.hosts):
+        elif before.flow_count > after.flow_count or _conditions(before) != _conditions(after):
             seconds += max(min(after.seconds, CHANGE_ROUNDS * after.rtt) / 2, _missed(before, after))
     return min(1.0, seconds / _span(parts))
+
+
+def _conditions(case: Case) -> tuple[Path, Hosts]:
+    return case.path, case.experiment.hosts
 
 
 def _missed(before: Case, after: Case) -> float:

@@ -336,7 +336,11 @@ def facts_of_run(part: Measured, path: ObservedPath, backward: bool | None = Non
         backward = all(map(experiment.reversed, range(experiment.total_streams)))
     settled = _settled(experiment, start, end)
     now, hosts_now = mean_path(experiment, settled, start, end), experiment.at(settled)
-    flows = tuple(flow_case(hosts_now, flow, now) for flow in range(experiment.total_streams))
+    flows = tuple(
+        flow_case(hosts_now, flow, now)
+        for flow in range(experiment.total_streams)
+        if not experiment.lives or experiment.is_open(flow, settled)
+    )
     return Facts(
         start=start,
         end=end,

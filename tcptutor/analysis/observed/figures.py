@@ -38,7 +38,7 @@ class FlowFigures(msgspec.Struct, frozen=True, kw_only=True):
     pair: int
     throughput_bps: float
     share: float
-    """Share of the aggregate throughput, 0 to 1."""
+    """Share of the aggregate throughput, 0 to 1; of all payload if the number of flows changes."""
     retransmits: int | None
     losses: int | None
     """Loss events."""
@@ -50,18 +50,23 @@ class FlowFigures(msgspec.Struct, frozen=True, kw_only=True):
     """Rate counted by the receiver over the same time, bit/s; None if unknown."""
     cov: float | None
     """Coefficient of variation of the flow's rates per second; None for fewer than four seconds."""
+    span_s: tuple[float, float] | None = None
+    """Start and end of the flow's measured time, s; None unless the number of flows changes."""
 
 
 def figures(measured: Measured) -> tuple[FlowFigures, ...]:
     """Return the figures of every measured flow by number."""
-    total = math.fsum(flow.throughput_bps for flow in measured.flows)
+    spans = measured.spans if measured.run.experiment.lives else {}
+    lengths = {flow: end - start for flow, (start, end) in spans.items()}
+    payload = {flow.flow: flow.throughput_bps * lengths.get(flow.flow, 1.0) for flow in measured.flows}
+    total = math.fsum(payload.values())
     intervals = {each.flow: each for each in measured.intervals}
     return tuple(
         FlowFigures(
             flow=flow.flow,
             pair=flow.pair,
             throughput_bps=flow.throughput_bps,
-            share=flow.throughput_bps / total if total > 0 else 0.0,
+            share=payload[flow.flow] / total if total > 0 else 0.0,
             retransmits=flow.retransmits,
             losses=flow.losses,
             mark_cuts=flow.mark_cuts,
@@ -69,9 +74,30 @@ def figures(measured: Measured) -> tuple[FlowFigures, ...]:
             mean_cwnd_segments=flow.mean_cwnd_segments,
             receiver_bps=flow.receiver_bps,
             cov=_variation(_rates(intervals[flow.flow]), _ENOUGH_STEPS) if flow.flow in intervals else None,
+            span_s=spans.get(flow.flow),
         )
         for flow in measured.flows
     )
+
+
+def shared_time(measured: Measured) -> tuple[float, float] | None:
+    """Return the longest time in which the same two or more flows send, s.
+
+    Flows that send at different times cannot be compared by their means. None if the number of flows does not change,
+    or if there are never two.
+    """
+    experiment = measured.run.experiment
+    changes = {one.at for one in experiment.path.changes if one.name == "streams"}
+    warmup, last = experiment.flows.warmup, min(experiment.seconds, measured.span[1])
+    edges = [warmup, *sorted(at for at in changes if warmup < at < last), last]
+    spans = [(start, end) for start, end in pairwise(edges) if experiment.streams_at(start) > 1]
+    return max(spans, key=lambda span: span[1] - span[0], default=None) if changes else None
+
+
+def simultaneous(measured: Measured) -> Measured:
+    """Return the part of a run in which the same flows send; all of it if their number does not change."""
+    span = shared_time(measured)
+    return measured if span is None or not measured.spans else measured.between(*span)
 
 
 class DirectionFigures(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,6 +140,7 @@ def cov_between(measured: Measured) -> float | None:
     """
     if len({measured.run.experiment.reversed(flow.flow) for flow in measured.flows}) > 1:
         return None
+    measured = simultaneous(measured)
     return _variation([flow.throughput_bps for flow in measured.flows], least=2)
 
 

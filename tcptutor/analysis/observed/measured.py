@@ -207,7 +207,7 @@ def _least_seconds(run: Run) -> float:
 def _result(run: Run, interval: Interval) -> FlowResult:
     return FlowResult(
         flow=interval.flow,
-        pair=interval.flow // max(1, run.experiment.flows.streams),
+        pair=run.experiment.pair_of(interval.flow),
         throughput_bps=interval.throughput,
         retransmits=interval.retransmits,
         losses=interval.loss_events,

@@ -283,8 +283,7 @@ def _options(options: bytes) -> Iterator[tuple[int, bytes]]:
 
 def sender_interface(experiment: Experiment, flow: int) -> str:
     """Return the interface that the data of flow number `flow` passes first."""
-    pair = flow // max(1, experiment.flows.streams)
-    return f"h{2 * pair + 1 + experiment.reversed(flow)}-eth0"
+    return f"h{2 * experiment.pair_of(flow) + 1 + experiment.reversed(flow)}-eth0"
 
 
 def connection_of(experiment: Experiment, flow: int, segments: Sequence[TcpSegment]) -> Connection | None:
@@ -292,10 +291,11 @@ def connection_of(experiment: Experiment, flow: int, segments: Sequence[TcpSegme
 
     iperf3 numbers the ports of a pair's flows in order. Its control connection carries almost no payload.
     """
-    streams = experiment.flows.streams
-    first = flow // streams * streams
+    pair, backward = experiment.pair_of(flow), experiment.reversed(flow)
     same_direction = [
-        one for one in range(first, first + streams) if experiment.reversed(one) == experiment.reversed(flow)
+        one
+        for one in range(experiment.total_streams)
+        if (experiment.pair_of(one), experiment.reversed(one)) == (pair, backward)
     ]
     host = sender_interface(experiment, flow).removesuffix("-eth0")
     address = f"10.0.0.{host[1:]}"

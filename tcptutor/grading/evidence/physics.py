@@ -79,8 +79,7 @@ def _frozen_clock(flow: _Flow) -> str:
 
 def _spans(run: Run) -> list[FlowSpan]:
     samples = until(run.samples, run.experiment_s)
-    streams = max(1, run.experiment.flows.streams)
-    flows = [(number, number // streams) for number in sorted(set(samples.column("flow")))]
+    flows = [(number, run.experiment.pair_of(number)) for number in sorted(set(samples.column("flow")))]
     return flow_spans(flows, samples, run.experiment)
 
 

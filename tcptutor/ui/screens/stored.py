@@ -138,18 +138,27 @@ def _facts(run: Run) -> Content:
     )
 
 
+def _life(experiment: Experiment, flow: int) -> tuple[float, float]:
+    """Return start and end of a flow, s since the traffic began."""
+    end = experiment.end(flow)
+    return experiment.start(flow), experiment.seconds if end is None else end
+
+
 def _flows(run: Run, flows: Sequence[FlowResult]) -> Content:
     """Return a table with a line for each flow, TCP before UDP."""
-    rows = [("flow", "throughput", "mean RTT", "mean cwnd", "retrans", "losses", "algorithm")]
+    experiment = run.experiment
+    times = ("from", "to") if experiment.lives else ()
+    rows = [("flow", *times, "throughput", "mean RTT", "mean cwnd", "retrans", "losses", "algorithm")]
     rows += [
         (
             f"{flow.flow + 1}",
+            *(units.seconds(each) for each in _life(experiment, flow.flow) if times),
             units.rate(flow.throughput_bps),
             units.seconds(flow.mean_rtt_s) if flow.mean_rtt_s else units.UNKNOWN,
             f"{flow.mean_cwnd_segments:.1f}" if flow.mean_cwnd_segments else units.UNKNOWN,
             units.or_dash(flow.retransmits),
             units.or_dash(flow.losses),
-            flow.algorithm or run.experiment.algorithm(flow.flow),
+            flow.algorithm or experiment.algorithm(flow.flow),
         )
         for flow in flows
     ]

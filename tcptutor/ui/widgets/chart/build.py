@@ -110,7 +110,8 @@ def references(live: Live, own: OwnPrediction | None) -> Iterator[GuideLine]:
         if expectation.cwnd_segments:
             mean = expectation.cwnd_segments
             yield GuideLine(f"expected mean {mean:.3g}", "expected", ((warmup, mean), (seconds, mean)))
-        if own and own.bps and expectation.binding.limited_by in ("random-loss", "receive-window"):
+        limited_by = expectation.binding.limited_by
+        if own and own.bps and not experiment.lives and limited_by in ("random-loss", "receive-window"):
             # Without a standing queue, throughput is the window over the path's own RTT.
             window = (
                 own.bps * experiment.path.delay / (8 * experiment.segment * max(1, experiment.total_streams))
@@ -128,7 +129,7 @@ def _limits(experiment: Experiment) -> Iterator[GuideLine]:
     if experiment.hosts.window:
         window = experiment.hosts.window / experiment.segment
         yield GuideLine("window", "limit", ((0.0, window), (seconds, window)))
-    each = f"/{flows}" if flows > 1 else ""
+    each = "/n" if experiment.lives else f"/{flows}" if flows > 1 else ""
     levels = [(f"BDP{each}", 0.0), (f"+queue{each}" if each else "BDP+queue", 1.0)]
     # The queue of an imported run's path is unknown.
     for name, queue in levels[:1] if experiment.name.startswith(IMPORTED) else levels:
@@ -138,7 +139,7 @@ def _limits(experiment: Experiment) -> Iterator[GuideLine]:
 
 
 def _limit_over_time(experiment: Experiment, queue: float, flows: int) -> Iterator[tuple[float, float]]:
-    """Yield BDP plus `queue` times the queue, in segments per flow; it steps where the path changes."""
+    """Yield BDP plus `queue` times the queue, in segments per flow; it steps where path or flows change."""
     path = experiment.path
     frame = experiment.segment + experiment.headers + experiment.framing
     steps = [(0.0, path)]
@@ -151,7 +152,8 @@ def _limit_over_time(experiment: Experiment, queue: float, flows: int) -> Iterat
             return
         if value is not None:
             yield at, value
-        value = (now.rate * now.delay / 8 + queue * now.queue) / frame / flows
+        sharing = max(1, experiment.streams_at(at)) if experiment.lives else flows
+        value = (now.rate * now.delay / 8 + queue * now.queue) / frame / sharing
         yield at, value
     assert value is not None
     yield experiment.seconds, value

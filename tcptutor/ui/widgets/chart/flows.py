@@ -23,7 +23,7 @@ def flow_names(experiment: Experiment, flows: Iterable[int]) -> list[str]:
     mixed = len(set(algorithms.values())) > 1
     names = []
     for flow in ordered:
-        by_host = experiment.pairs > 1 and experiment.flows.streams == 1
+        by_host = experiment.pairs > 1 and experiment.total_streams == experiment.pairs
         name = f"h{2 * flow + 1}" if by_host else f"{flow + 1}"
         names.append(f"{name} {algorithms[flow]}" if mixed else name)
     return names

@@ -55,11 +55,9 @@ def live_line(live: Live, history: History, width: int) -> Line:
 
 
 def _senders(experiment: Experiment, history: History) -> Iterator[Piece]:
-    flows_per_pair = max(1, experiment.total_streams // max(1, experiment.pairs))
+    pairs = [experiment.pair_of(flow) for flow in range(experiment.total_streams)]
     for pair in range(experiment.pairs):
-        flows = (
-            history.flows.get(flow) for flow in range(pair * flows_per_pair, (pair + 1) * flows_per_pair)
-        )
+        flows = (history.flows.get(flow) for flow, own in enumerate(pairs) if own == pair)
         sends = any(flow is not None and history.until - flow.until < _SILENCE_S for flow in flows)
         yield ("▶" if sends else "·", "good" if sends else MUTED)
         yield (f"h{2 * pair + 1}", STRONG if sends else MUTED)

@@ -226,7 +226,12 @@ def _totals(live: Live, width: int) -> Iterator[Line]:
     if report is None or not report.flows:
         return
     has_peers = len(report.flows) > 1
-    parts = [f"Jain's index {report.jain_index:.3f}"] if has_peers and report.jain_index is not None else []
+    during = "" if report.shared_s is None else f" from {report.shared_s[0]:g} to {report.shared_s[1]:.4g} s"
+    parts = (
+        [f"Jain's index {report.jain_index:.3f}{during}"]
+        if has_peers and report.jain_index is not None
+        else []
+    )
     parts += [f"{each.direction} {units.rate(each.throughput_bps)}" for each in report.directions]
     if report.cov_between is not None:
         parts.append(f"CoV between flows {report.cov_between:.2f}")
