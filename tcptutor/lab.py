@@ -28,6 +28,7 @@ from tcptutor.base import places
 from tcptutor.base.errors import MissingTool, UsageError, unknown
 from tcptutor.course import experiments
 from tcptutor.exchange.captured import captured_rtts
+from tcptutor.exchange.export import NUMBERED
 from tcptutor.run import TABLES, Run
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class ReportedRun:
 
         Returns:
             NumPy arrays where NumPy is installed, otherwise arrays of Python's own. An unknown value is NaN. Flows
-            are counted from 1.
+            and pairs are counted from 1.
 
         Raises:
             UsageError: There is no such table.
@@ -97,8 +98,9 @@ class ReportedRun:
             raise UsageError(unknown("table", table, TABLES))
         rows = getattr(self.record, table)
         found = {name: rows.column(name) for name in rows.row.__struct_fields__}
-        if "flow" in found:
-            found["flow"] = array("q", (flow + 1 for flow in found["flow"]))
+        for name in NUMBERED:
+            if name in found:
+                found[name] = array("q", (number + 1 for number in found[name]))
         if importlib.util.find_spec("numpy") is None:
             return found
         import numpy as np  # noqa: PLC0415

@@ -22,6 +22,9 @@ from tcptutor.exchange.foreign import foreign_column
 from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, TABLES, Run, Table, UdpSample
 from tcptutor.runs import packets
 
+NUMBERED = ("flow", "source")
+"""Columns of numbers that run files count from 0, and screens, plots and exports from 1."""
+
 UNITS: dict[str, str] = {
     "t": "s",
     "cwnd": "segments",
@@ -88,8 +91,7 @@ def _cells(name: str, table: Table[Any], run: Run | None) -> Iterator[object]:
     write: dict[str, Callable[[Any], object]] = {
         # ssthresh is infinite before the first loss: a number would ruin every mean and chart.
         "ssthresh": lambda value: "" if value == SSTHRESH_INFINITE else value,
-        "flow": lambda value: value + 1,  # as on screens, in plots and on the command line
-        "source": lambda value: value + 1,
+        **dict.fromkeys(NUMBERED, lambda value: value + 1),
         "ca_state": lambda value: CA_STATES[value] if 0 <= value < len(CA_STATES) else value,
     }
     column = table.column(name)
@@ -102,13 +104,13 @@ def as_json(run: Run, file: str | None) -> str:
     """Return the document of `tcptutor run --json` with every measured column."""
     document_fields = document(run, file, captured_rtts(run, Path(file) if file else None))
     document_fields["title"], document_fields["started"] = run.experiment.title, run.started
-    document_fields["udp"] = [asdict(one) | {"flow": one.flow + 1} for one in run.udp]
+    document_fields["udp"] = [asdict(one) | {"flow": one.flow + 1, "pair": one.pair + 1} for one in run.udp]
     document_fields["units"] = UNITS
     for name, table in tables(run).items():
         columns = table.to_columns()
         if name == "samples" and is_imported(run):
             columns = {column: foreign_column(run, column) for column in columns}
-        for numbered in ("flow", "source"):
+        for numbered in NUMBERED:
             if numbered in columns and not (name == "samples" and is_imported(run)):
                 columns[numbered] = [number + 1 for number in columns[numbered]]
         if "ssthresh" in columns:

@@ -56,6 +56,12 @@ def test_fairness() -> None:
     assert report(empty(experiment())).jain_index == 1
 
 
+def test_flows_and_pairs_are_counted_from_1_as_on_the_screen() -> None:
+    flows = document(run_of(experiment(pairs=2, streams="2"), *[5e6] * 4), None)["flows"]
+    assert isinstance(flows, list)
+    assert [(flow["flow"], flow["pair"]) for flow in flows] == [(1, 1), (2, 1), (3, 2), (4, 2)]
+
+
 def test_the_note_names_another_limit() -> None:
     run = run_of(
         experiment(loss="0.1 %", duration="60 s"), 3e6, snd_wnd=18000, rwnd_limited=lambda t: 0.9 * t

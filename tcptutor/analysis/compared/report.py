@@ -216,7 +216,7 @@ def _has_failed(note: str, verdict: Verdict) -> bool:
 def document(run: Run, file: str | None, rtts: Sequence[SegmentRtt] = ()) -> dict[str, object]:
     """Return `run` under the names of the public contract, in base units.
 
-    All values are plain JSON. NaN, infinity and unknown values become None. Flow numbers start at 1.
+    All values are plain JSON. NaN, infinity and unknown values become None. Numbers of flows and pairs start at 1.
 
     Args:
         run: The run.
@@ -288,7 +288,8 @@ def _known(run: Run, figures: dict[str, object]) -> dict[str, object]:
 def _numbered(flow: dict[str, object]) -> dict[str, object]:
     number = flow["flow"]
     assert isinstance(number, int)
-    return flow | {"flow": number + 1}
+    pair = flow.get("pair")
+    return flow | {"flow": number + 1} | ({"pair": pair + 1} if isinstance(pair, int) else {})
 
 
 def _fairness(each: FairnessSecond) -> dict[str, object]:
