@@ -20,7 +20,7 @@ class Distribution:
     """Distribution of a quantity: its values in increasing order, each with the share of the weight up to it."""
 
     values: tuple[float, ...]
-    """Different values; infinity for samples above every other, such as transfers that never ended."""
+    """Different values; infinity stands for everything above the values that were observed."""
     shares: tuple[float, ...]
     """Share of the weight at or below each value, 0 to 1."""
     samples: int
@@ -44,6 +44,34 @@ class Distribution:
             return None
         sums = accumulate(weight for _, weight in merged)
         return cls(tuple(value for value, _ in merged), tuple(each / total for each in sums), len(pairs))
+
+    @classmethod
+    def of_censored(cls, times: Iterable[tuple[float, bool]]) -> Distribution | None:
+        """Return the distribution of durations, some of which were observed only in part; None without any.
+
+        Unfinished transfers cannot be left out, since most of them are slow, and they are not slower than all others,
+        since many began late. This is the estimate of Kaplan and Meier, "Nonparametric Estimation from Incomplete
+        Observations", Journal of the American Statistical Association 53(282), 1958. Its samples are the complete ones.
+
+        Args:
+            times: Duration observed so far, and whether it is complete.
+        """
+        pairs = sorted(times)
+        values, shares = list[float](), list[float]()
+        left, longer = len(pairs), 1.0
+        for value, same in groupby(pairs, key=itemgetter(0)):
+            complete = [is_complete for _, is_complete in same]
+            if ended := sum(complete):
+                longer *= 1 - ended / left
+                values.append(value)
+                shares.append(1 - longer)
+            left -= len(complete)
+        if longer > _ROUNDING:
+            values.append(math.inf)
+        shares = [*shares[: len(values) - 1], 1.0]
+        return (
+            cls(tuple(values), tuple(shares), sum(is_complete for _, is_complete in pairs)) if pairs else None
+        )
 
     def quantile(self, share: float) -> float:
         """Return the least value with at least `share` of the weight at or below it.

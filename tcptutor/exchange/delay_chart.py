@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tcptutor.analysis import is_imported, measure, report
+from tcptutor.analysis import is_imported, measure
+from tcptutor.analysis.case import case_of
+from tcptutor.analysis.expected.queue_limit import queue_limit
 from tcptutor.analysis.observed.delays import (
     Source,
     queueing_delays,
@@ -16,6 +18,7 @@ from tcptutor.analysis.observed.delays import (
     transfer_times,
 )
 from tcptutor.analysis.observed.measured import Measured
+from tcptutor.analysis.observed.path import is_path_known
 from tcptutor.base import units
 from tcptutor.base.chart import COLORS, LEVEL, MARKERS, RED, Chart, ChartAxis, ChartPanel, ChartSeries, Point
 from tcptutor.base.errors import TutorError, UsageError, unknown
@@ -48,6 +51,8 @@ _SAMPLES: dict[Source, str] = {
 class _Delays(NamedTuple):
     found: Distribution
     source: Source
+    unfinished: int = 0
+    """Transfers without an end in the run."""
 
 
 def delay_chart(runs: Sequence[Run], paths: Sequence[Path | None], what: Sequence[str] = ()) -> Chart:
@@ -80,14 +85,17 @@ def delay_chart(runs: Sequence[Run], paths: Sequence[Path | None], what: Sequenc
 
 def _delays(name: str, run: Run, path: Path | None) -> _Delays | None:
     measured = measure(run)
+    unfinished = 0
     found: tuple[Distribution | None, Source]
     if name == "queueing":
         found = queueing_delays(measured), "queue"
     elif name == "completion":
-        found = Distribution.of(transfer_times(measured)), "transfers"
+        times = transfer_times(measured)
+        unfinished = sum(not each.is_finished for each in times)
+        found = Distribution.of_censored(times), "transfers"
     else:
         found = _rtts(measured, path)
-    return None if found[0] is None else _Delays(found[0], found[1])
+    return None if found[0] is None else _Delays(found[0], found[1], unfinished)
 
 
 def _rtts(measured: Measured, path: Path | None) -> tuple[Distribution | None, Source]:
@@ -113,7 +121,11 @@ def _chart(runs: Sequence[Run], drawn: dict[str, list[_Delays | None]]) -> Chart
 
 def _limit(runs: Sequence[Run], name: str) -> tuple[float | None, str]:
     """Return the expected queueing delay under load and its name, if it is the same for all runs."""
-    limits = [report(run).latency.queue_limit for run in runs] if name == "queueing" else []
+    limits = [
+        queue_limit(case_of(run.experiment)) if is_path_known(run) else None
+        for run in runs
+        if name == "queueing"
+    ]
     first = limits[0] if limits else None
     if first is None or any(each != first for each in limits):
         return None, ""
@@ -123,7 +135,9 @@ def _limit(runs: Sequence[Run], name: str) -> tuple[float | None, str]:
 def _panel(
     runs: Sequence[Run], delays: Sequence[_Delays | None], scale: float, limit: float | None, limit_label: str
 ) -> ChartPanel:
-    names = run_names(runs) if len(runs) > 1 else [_samples(delays[0])]
+    names = [_samples(delays[0])]
+    if len(runs) > 1:
+        names = [name + _unfinished(each) for name, each in zip(run_names(runs), delays, strict=True)]
     series = []
     if limit is not None:
         at = limit / scale
@@ -137,7 +151,14 @@ def _panel(
 
 
 def _samples(delays: _Delays | None) -> str:
-    return f"{delays.found.samples} {_SAMPLES[delays.source]}" if delays else ""
+    if delays is None:
+        return ""
+    number = delays.found.samples + delays.unfinished
+    return f"{number} {_SAMPLES[delays.source]}" + _unfinished(delays)
+
+
+def _unfinished(delays: _Delays | None) -> str:
+    return f", {delays.unfinished} unfinished (Kaplan-Meier)" if delays and delays.unfinished else ""
 
 
 _TICKS = tuple((share, f"{share}") for share in (0, 25, 50, 75, 95))

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from tcptutor.analysis import Latency, SegmentRtt, document, report
-from tcptutor.analysis.observed.delays import completion_figures
+from tcptutor.analysis.observed.delays import TransferDuration, completion_figures
 from tcptutor.run import FlowResult, Run, load
 
 from .synthetic import HZ, empty, experiment, run_of, with_queue
@@ -112,11 +112,20 @@ def test_captured_segments_replace_the_smoothed_rtt() -> None:
 
 
 def test_completion_times_with_transfers_that_did_not_end() -> None:
-    found = completion_figures([*(0.1 * at for at in range(1, 10)), float("inf")])
+    found = completion_figures(
+        [*(TransferDuration(0.1 * at, True) for at in range(1, 10)), TransferDuration(5.0, False)]
+    )
     assert found is not None
     assert (found.samples, found.unfinished, found.max_s) == (10, 1, None)
     assert found.p50_s == pytest.approx(0.5)
     assert found.p95_s is None
+    # One that had only just begun says nothing of the tail, and the others none the worse.
+    early = completion_figures(
+        [*(TransferDuration(0.1 * at, True) for at in range(1, 10)), TransferDuration(0.01, False)]
+    )
+    assert early is not None
+    assert early.p50_s == pytest.approx(0.5)
+    assert (early.unfinished, early.max_s) == (1, None)
     assert completion_figures([]) is None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 
 import pytest
 
@@ -61,3 +62,31 @@ def test_an_instant_stands_for_half_of_the_time_to_its_neighbors() -> None:
     assert time_weights([0, 1, 2, 6]) == [0.5, 1, 2.5, 2]
     assert time_weights([3]) == [1]
     assert time_weights([]) == []
+
+
+def test_unfinished_durations_count_as_far_as_they_were_seen() -> None:
+    """The example of Kaplan and Meier's estimate: after a loss, the others of those left weigh more."""
+    found = Distribution.of_censored([(1, True), (2, False), (3, True), (4, True), (5, False)])
+    assert found is not None
+    assert found.values == (1, 3, 4, math.inf)
+    # 1/5 end at 1; of the three left at 3 one ends, of two left at 4 one.
+    assert found.shares == pytest.approx((1 / 5, 1 - 4 / 5 * 2 / 3, 1 - 4 / 5 * 2 / 3 / 2, 1))
+    assert (found.samples, found.quantile(0.5), found.quantile(0.9)) == (3, 4, math.inf)
+
+
+def test_without_unfinished_durations_the_distribution_is_the_usual_one() -> None:
+    times = [3.0, 1.0, 2.0, 2.0]
+    assert Distribution.of_censored((time, True) for time in times) == of(*times)
+    assert Distribution.of_censored([]) is None
+
+
+def test_the_end_of_the_observation_hides_the_tail_but_does_not_shift_the_rest() -> None:
+    """Exponential times, begun all along and cut off at an end: the median stays, unlike that of the complete ones."""
+    draw = random.Random(1)
+    begun = [(draw.uniform(0, 10), draw.expovariate(1 / 4)) for _ in range(20_000)]
+    seen = [(min(time, 10 - start), time <= 10 - start) for start, time in begun]
+    found = Distribution.of_censored(seen)
+    assert found is not None
+    assert found.quantile(0.5) == pytest.approx(4 * math.log(2), rel=0.05)
+    assert found.quantile(0.8) == pytest.approx(4 * math.log(5), rel=0.05)
+    assert of(*(time for time, is_complete in seen if is_complete)).quantile(0.8) < 0.7 * 4 * math.log(5)

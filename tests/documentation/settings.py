@@ -190,14 +190,15 @@ hand-ins are complete. After the last step the rate stays. Each step lets up to 
 of a course names a file next to its own. The models expect the mean rate; their tolerance covers the time above the
 mean.
 
-**Short flows** begin next to the long ones at times of a Poisson process and connect, send `short_size` on average
-and end. The seed decides times, sizes and pairs. pareto has the exponent 1.5 and is cut off at 300 times its smallest
-size. **Requests** go from the receiving host of a flow: it sends 200 bytes, waits for the answer, thinks for
-`think_time` and asks again. For both, a run stores start, payload and seconds of each transfer in its table
-transfers, which `tcptutor export` writes to a file of its own: from the call to connect, or from the request, until
-the last byte has arrived. The report has their percentiles. With `on_times` and `off_time` an application writes and
-pauses; what is in its send buffer still leaves in the pause. No model covers flows that pause or answer requests.
-Each flow has one of `messages`, `on_times` and `requests`.
+**Short flows** begin next to the long ones at times of a Poisson process and connect, send `short_size` on average and
+end. The seed decides times, sizes and pairs. pareto has the exponent 1.5 and is cut off at 300 times its smallest size.
+**Requests** go from the receiving host of a flow: it sends 200 bytes, waits for the answer, thinks for `think_time` and
+asks again. For both, a run stores start, payload and seconds of each transfer in its table transfers, which `tcptutor
+export` writes to a file of its own: from the call to connect, or from the request, until the last byte has arrived. The
+report has their percentiles; a transfer without an end in the run counts up to then (Kaplan-Meier), so percentiles of
+the tail are neither too low nor too high. With `on_times` and `off_time` an application writes and pauses; what is in
+its send buffer still leaves in the pause. No model covers flows that pause or answer requests. Each flow has one of
+`messages`, `on_times` and `requests`.
 
 **Changes during a run**, `--set "changes=5 s algorithm=bbr; 8 s mtu=900"`: the algorithm is set on all open
 connections of the long flows. The MTU is set on all interfaces; larger packets on their way are lost, and a

@@ -152,9 +152,9 @@ async def test_what_cannot_be_is_said_in_a_line_and_asked_again(make_app, journa
 async def test_what_holds_for_the_whole_run_has_no_instant(make_app, journal) -> None:
     async with after_a_run(make_app, journal) as pilot:
         await pilot.press("w")
-        await typed(pilot, "streams")
-        await until_text(pilot, "streams applies to the whole run. Only these can change during a run")
-        await until_text(pilot, "now 1")
+        await typed(pilot, "window")
+        await until_text(pilot, "window applies to the whole run. Only these can change during a run")
+        await until_text(pilot, "now none")
         await pilot.press("escape", "escape")
         assert isinstance(pilot.app.screen, LessonScreen)
 

@@ -52,7 +52,7 @@ def delay_rows(found: Latency, of_path: bool = True) -> list[DelayRow]:
 def _transfers(found: Latency, figures: DelayFigures, of_path: bool) -> str:
     text = f"{figures.samples} transfers"
     if figures.unfinished:
-        return f"{text}, {figures.unfinished} not finished"
+        return f"{text}, {figures.unfinished} unfinished (Kaplan-Meier)"
     if figures.max_s is None:
         return text
     text += f", slowest {units.seconds(figures.max_s)}"

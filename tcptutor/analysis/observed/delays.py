@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -32,7 +32,15 @@ class DelayFigures(msgspec.Struct, frozen=True, kw_only=True):
     max_s: float | None
     """Largest sample; None if a transfer was not finished."""
     unfinished: int = 0
-    """Transfers without an end in the run; they count as slower than all others."""
+    """Transfers without an end in the run; they count up to then (`base.percentiles.Distribution.of_censored`)."""
+
+
+class TransferDuration(NamedTuple):
+    """Duration of a transfer."""
+
+    seconds: float
+    """Time to its end, or to the end of the run."""
+    is_finished: bool
 
 
 def delay_figures(found: Distribution | None, source: Source) -> DelayFigures | None:
@@ -87,27 +95,38 @@ def segment_rtts(measured: Measured, rtts: Sequence[SegmentRtt]) -> Distribution
     return Distribution.of(each.rtt for each in rtts if spans[each.flow][0] <= each.t <= spans[each.flow][1])
 
 
-def transfer_times(measured: Measured) -> list[float]:
-    """Return the completion time of each transfer of a fixed size, s; infinity for one without an end in the run.
+def transfer_times(measured: Measured) -> list[TransferDuration]:
+    """Return the duration of each transfer of a fixed size.
 
     Transfers are short flows and requests that began after the warm-up, otherwise flows with a fixed amount to send.
     """
     run = measured.run
+    experiment, end = run.experiment, run.experiment_s or run.experiment.seconds
     if run.transfers:
         columns = run.transfers.column("t"), run.transfers.column("seconds")
-        begun = [seconds for at, seconds in zip(*columns, strict=True) if at >= run.experiment.flows.warmup]
-        return [math.inf if math.isnan(seconds) else seconds for seconds in begun]
-    if measured.run.experiment.flows.bytes is None:
+        begun = [(at, seconds) for at, seconds in zip(*columns, strict=True) if at >= experiment.flows.warmup]
+        return [
+            TransferDuration(max(0.0, end - at) if math.isnan(seconds) else seconds, not math.isnan(seconds))
+            for at, seconds in begun
+        ]
+    if experiment.flows.bytes is None:
         return []
-    times = [flow.completion_s for flow in measured.flows]
-    return [math.inf if time is None else time for time in times]
+    return [
+        TransferDuration(max(0.0, end - experiment.start(flow.flow)), False)
+        if flow.completion_s is None
+        else TransferDuration(flow.completion_s, True)
+        for flow in measured.flows
+    ]
 
 
-def completion_figures(times: Sequence[float]) -> DelayFigures | None:
-    """Return the percentiles of completion times, s, with infinity for unfinished transfers; None without any."""
-    figures = delay_figures(Distribution.of(times), "transfers")
-    unfinished = sum(map(math.isinf, times))
-    return figures and msgspec.structs.replace(figures, unfinished=unfinished)
+def completion_figures(times: Sequence[TransferDuration]) -> DelayFigures | None:
+    """Return the percentiles of completion times, s; None without any."""
+    figures = delay_figures(Distribution.of_censored(times), "transfers")
+    if figures is None:
+        return None
+    unfinished = sum(not each.is_finished for each in times)
+    slowest = figures.max_s if not unfinished else None
+    return msgspec.structs.replace(figures, samples=len(times), unfinished=unfinished, max_s=slowest)
 
 
 def smallest_rtt(measured: Measured) -> float | None:
