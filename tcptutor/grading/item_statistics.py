@@ -58,8 +58,13 @@ class Correlation(msgspec.Struct, frozen=True, kw_only=True):
 class AnswerCount(msgspec.Struct, frozen=True, kw_only=True):
     """A first answer, or a choice of a question with several right choices, and its students."""
 
+    id: str = ""
+    """Id of the choice, "answer" for the right number, "mistake-1" for a wrong number that the lesson names;
+    empty for other answers."""
     text: str
     """The answer; empty where each student has other numbers."""
+    value: str = ""
+    """The number as the lesson has it, an expression where each student has other numbers."""
     right: bool
     feedback: str
     """The page's feedback: on a wrong answer, the misconception."""
@@ -162,6 +167,7 @@ def answer_counts(question: Question, first: Sequence[GivenAnswer]) -> Iterator[
     if isinstance(question, ChoiceQuestion):
         for id, choice in zip(question.entry_ids, question.choices, strict=True):
             yield AnswerCount(
+                id=id,
                 text=choice.text,
                 right=choice.correct,
                 feedback=without_links(choice.feedback),
@@ -169,14 +175,19 @@ def answer_counts(question: Question, first: Sequence[GivenAnswer]) -> Iterator[
             )
         return
     if right := sum(bool(each.correct) for each in first):
-        yield AnswerCount(text="", right=True, feedback="", students=right)
+        value = question.answer if isinstance(question, Numeric) else ""
+        yield AnswerCount(id="answer", text="", value=value, right=True, feedback="", students=right)
     wrong = Counter(
-        ("", _misconception(question, each.feedback)) if each.drawn else (each.text, each.feedback)
+        ("", *_misconception(question, each.feedback))
+        if each.drawn
+        else (each.text, _known(question, each.feedback), each.feedback)
         for each in first
         if not each.correct
     )
-    for (text, feedback), students in wrong.most_common():
-        yield AnswerCount(text=text, right=False, feedback=feedback, students=students)
+    for (text, known, feedback), students in wrong.most_common():
+        id = f"mistake-{known}" if known else ""
+        value = question.mistakes[known - 1].value if known and isinstance(question, Numeric) else ""
+        yield AnswerCount(id=id, text=text, value=value, right=False, feedback=feedback, students=students)
 
 
 def _counts_by_run(question: RunQuestion, first: Sequence[GivenAnswer]) -> Iterator[AnswerCount]:
@@ -186,19 +197,28 @@ def _counts_by_run(question: RunQuestion, first: Sequence[GivenAnswer]) -> Itera
         for right in (True, False):
             if students := counted[id, right]:
                 feedback = without_links(choice.feedback)
-                yield AnswerCount(text=choice.text, right=right, feedback=feedback, students=students)
+                yield AnswerCount(id=id, text=choice.text, right=right, feedback=feedback, students=students)
 
 
-def _misconception(question: Question, feedback: str) -> str:
-    """Return the feedback as the lesson has it, with the numbers of each student left open."""
+def _known(question: Question, feedback: str) -> int:
+    """Return the number of the mistake with that feedback, from 1; 0 for none."""
+    known = question.mistakes if isinstance(question, Numeric) else ()
+    texts = [without_links(each.feedback) for each in known]
+    return texts.index(feedback) + 1 if feedback in texts else 0
+
+
+def _misconception(question: Question, feedback: str) -> tuple[int, str]:
+    """Return the number of the mistake, 0 for none, and its feedback with the numbers of each student left open."""
     if not isinstance(question, Numeric):
-        return feedback
+        return 0, feedback
     shown = " ".join(feedback.split())
-    for template in (*(each.feedback for each in question.mistakes), question.feedback):
+    templates = (*(each.feedback for each in question.mistakes), question.feedback)
+    for number, template in enumerate(templates, 1):
         parts = _PLACEHOLDER.split(" ".join(without_links(template).split()))
         if found := re.fullmatch(f"(.*?){'.+?'.join(map(re.escape, parts))}", shown):
-            return f"{found[1]}{_OPEN.join(parts)}"
-    return feedback
+            known = number if number <= len(question.mistakes) else 0
+            return known, f"{found[1]}{_OPEN.join(parts)}"
+    return 0, feedback
 
 
 def _correlation(one: Sequence[float], other: Sequence[float]) -> Correlation | None:
@@ -211,17 +231,19 @@ def _correlation(one: Sequence[float], other: Sequence[float]) -> Correlation | 
 
 
 _COLUMNS = (
-    "module page question kind students right_first difficulty"
+    "module page question kind prompt students right_first difficulty"
     " discrimination discrimination_low discrimination_high with_hints mean_hints median_seconds sure_wrong"
 )
 
 
 def items_csv(rows: Sequence[QuestionRow]) -> str:
-    """Return a row per answered question, with four columns for each of its answers."""
+    """Return a row per answered question, with five columns for each of its answers."""
     answered = [row for row in rows if row.answered]
     most = max((len(row.answers) for row in answered), default=0)
     numbered = (
-        f"{name}_{number}" for number in range(1, most + 1) for name in ("answer", "right", "students", "why")
+        f"{name}_{number}"
+        for number in range(1, most + 1)
+        for name in ("id", "answer", "right", "students", "why")
     )
     return to_csv([[*_COLUMNS.split(), *numbered], *map(_cells, answered)])
 
@@ -233,6 +255,7 @@ def _cells(row: QuestionRow) -> list[str | float | None]:
         row.page,
         row.activity,
         row.kind,
+        " ".join(row.prompt.split()),
         row.answered,
         row.right_first,
         _rounded(row.difficulty),
@@ -244,7 +267,8 @@ def _cells(row: QuestionRow) -> list[str | float | None]:
     ]
     for each in row.answers:
         cells += [
-            " ".join(each.text.split()),
+            each.id,
+            " ".join((each.text or each.value).split()),
             int(each.right),
             each.students,
             " ".join(each.feedback.split()),

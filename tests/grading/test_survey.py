@@ -12,6 +12,7 @@ import pytest
 
 from tcptutor.course import load
 from tcptutor.course.activities.numeric import KnownMistake, Numeric
+from tcptutor.course.activity import text_id
 from tcptutor.grading import batch
 from tcptutor.grading.batch import GradingBasis
 from tcptutor.grading.class_page import class_page
@@ -209,14 +210,25 @@ def test_items_are_written_a_row_a_question(folder: Path, tmp_path: Path) -> Non
     low, r, high = (
         float(which[name]) for name in ("discrimination_low", "discrimination", "discrimination_high")
     )
-    assert low < r < high
+    # By hand: first answers 1 1 0 0 0 1 1 1 1 1, shares of other marks 1 1 0 0 0 0 0 0 0 0, means 0.7 and 0.2:
+    # r = (0.2 - 0.7 * 0.2) / sqrt(0.21 * 0.16), and Fisher's z ± 1.96 / sqrt(7).
+    assert (low, r, high) == (-0.3808, 0.3273, 0.7934)
+    assert which["prompt"] == "Which of these is a window?"
     answers = {which[f"answer_{n}"]: which for n in range(1, 5) if which.get(f"answer_{n}")}
     assert "RTT" in answers
     number = next(n for n in range(1, 5) if which[f"answer_{n}"] == "RTT")
+    assert which[f"id_{number}"] == text_id("RTT")
     assert (which[f"right_{number}"], which[f"students_{number}"], which[f"why_{number}"]) == (
         "0", "3", "That is a time.",
     )  # fmt: skip
-    assert rows["how-much"]["answer_2"] == ""
+    how_much = rows["how-much"]
+    assert how_much["prompt"] == "A flow gets …, and its RTT is …. How much is on the way?"
+    assert (how_much["id_1"], how_much["answer_1"], how_much["students_1"]) == (
+        "answer",
+        "rate * trip / 8",
+        "2",
+    )
+    assert (how_much["id_2"], how_much["answer_2"]) == ("", "")
 
 
 def test_bars_are_as_long_as_their_share() -> None:
@@ -454,5 +466,8 @@ def test_a_misconception_is_one_whatever_numbers_each_student_had() -> None:
         GivenAnswer(at="", text="1", correct=False, feedback=feedback, drawn=True)
         for feedback in ("One segment per 1 ms.", "One segment per 2 ms.", "That is 12 Mbit/s in bytes.")
     ]
-    counts = [(each.feedback, each.students) for each in answer_counts(question, given)]
-    assert counts == [("One segment per ….", 2), ("That is … in bytes.", 1)]
+    counts = [(each.id, each.value, each.feedback, each.students) for each in answer_counts(question, given)]
+    assert counts == [
+        ("", "", "One segment per ….", 2),
+        ("mistake-1", "1448 / time", "That is … in bytes.", 1),
+    ]
