@@ -24,6 +24,7 @@ from tcptutor.base.errors import LabError, TutorError, UsageError
 from tcptutor.commands.output import Bar, count, print_json, print_lines, remark, toned, warn, width
 from tcptutor.course.measurements import MeasuredRun
 from tcptutor.course.outline import Pages, pages, read_course
+from tcptutor.course.problem_place import locate
 from tcptutor.fleet import pool
 from tcptutor.fleet.pool import Place
 from tcptutor.fleet.run_cache import RunCache, run_into_cache
@@ -54,7 +55,8 @@ def lint_course(
     """
     root = folder or places.lessons()
     chosen = None if target is None else pages(root, target)
-    problems = lint(root)
+    found_problems = lint(root)
+    problems = [_with_line(each, root) for each in found_problems]
     for line in find_problems(root).changed:
         warn(line)
     if chosen is None:
@@ -62,7 +64,7 @@ def lint_course(
         _print_problems(problems, found, as_json)
         return 1 if problems else 0
     if target:
-        problems = [line for line in problems if _belongs_to(line, chosen, root)]
+        problems = [_with_line(each, root) for each in found_problems if _belongs_to(each, chosen, root)]
     check = ClaimCheck(_judged(root, chosen, seeds), as_json)
     if not as_json:
         print_lines(problems)
@@ -77,6 +79,11 @@ def lint_course(
         )
         return stopped.exit_code
     return 1 if problems or check.contradicted else 0
+
+
+def _with_line(problem: str, root: Path) -> str:
+    found = locate(problem, root)
+    return f"{root.name}/{found}" if found.file else problem
 
 
 def _judged(root: Path, chosen: Pages, seeds: int) -> list[Judged]:

@@ -81,6 +81,21 @@ def new_course(**given: Any) -> None:
     end(begin_course, **given)
 
 
+@main.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("page", metavar="[MODULE/PAGE]", required=False)
+@BACKEND
+@CLOCK
+def preview(**given: Any) -> None:
+    """Show a course to its author: each save shows the page again, with the linter's lines next to it.
+
+    Answers and runs are forgotten at the end.
+    """
+    from tcptutor.commands.preview import preview as show_preview  # noqa: PLC0415
+
+    end(show_preview, **given)
+
+
 @main.group("course", cls=CommandGroup)
 def course() -> None:
     """List and update the courses that you use, or pack or translate a course of your own."""

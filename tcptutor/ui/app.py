@@ -303,13 +303,19 @@ class TutorApp(Frame):
         else:
             self.open_step(found, step)
 
+    def make_page(self, module: Module, step: Step, notice: str) -> LessonScreen:
+        """Return the screen of a page; `notice` is a line to show once the page is complete."""
+        from tcptutor.ui.screens.lesson import LessonScreen  # noqa: PLC0415  # Markdown is slow to import
+
+        return LessonScreen(self, module, step, notice)
+
     def open_step(self, module: Module, step: Step) -> Awaitable[object]:
         """Show a page, replacing the current page."""
         from tcptutor.ui.screens.lesson import LessonScreen  # noqa: PLC0415  # Markdown is slow to import
 
         self._keep_drafts()
         notice = self._take_enrolment()
-        lesson = LessonScreen(self, *self._own_course.page(module, step), notice)
+        lesson = self.make_page(*self._own_course.page(module, step), notice)
         if self._lesson_screens:
             # Close screens opened from the old page too. A page must be open only once, or its runs would
             # count twice.

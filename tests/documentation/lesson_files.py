@@ -26,9 +26,11 @@ _HEAD = """\
 # Lesson files
 
 A course is a folder of TOML and Markdown. `tcptutor new-course FOLDER` begins one with a commented example of every
-kind of page, question and figure: change it rather than begin from nothing. `tcptutor lint FOLDER` names every mistake
-with file and key, `tcptutor lint FOLDER --run` measures what the pages say about runs, `tcptutor --course FOLDER` opens
-the course, and `tcptutor course pack FOLDER` makes one file of it for students.
+kind of page, question and figure: change it rather than begin from nothing. `tcptutor preview FOLDER` shows the pages
+as students see them, again after each save, with the mistakes next to them; a preview keeps no answer and no run.
+`tcptutor lint FOLDER` lists every mistake with file, line and key, `tcptutor lint FOLDER --run` measures what the pages
+say about runs, `tcptutor --course FOLDER` opens the course, and `tcptutor course pack FOLDER` makes one file of it for
+students. [A course](course.md) says how students open one.
 
     course.toml                     title, modules, and in a graded course [marks]
     glossary.toml                   terms that pages print in bold

@@ -59,6 +59,8 @@ class LessonBody(Container):
         self.shell_box = next((box for box in page.boxes if isinstance(box, ShellBox)), None)
         self.terminal = Terminal(study, bench, self.shell_box)
         self.layout_state = Layout()
+        self.columns_elsewhere = 0
+        """Columns of the screen next to the page's parts."""
         self._status, self._shown_status = Static(id="status", markup=False), Content("")
 
     def compose(self) -> ComposeResult:
@@ -154,7 +156,8 @@ class LessonBody(Container):
 
     def initial_classes(self, size: Size) -> dict[str, bool]:
         """Return the screen's classes, to set before any widget is styled: each later change restyles all."""
-        self._update_layout(wide=size.width >= WIDE and self._fits_columns(size), tall=size.height >= TALL)
+        fits = size.width - self.columns_elsewhere >= WIDE and self._fits_columns(size)
+        self._update_layout(wide=fits, tall=size.height >= TALL)
         return self.layout_state.classes
 
     def adapt(self, wide: bool, tall: bool) -> None:
@@ -239,7 +242,8 @@ class LessonBody(Container):
 
     def _fits_columns(self, size: Size) -> bool:
         """Return True if both the page's drawings and the chart fit next to each other."""
-        return not self.sides or size.width - least_width(self._study.step) >= _MIN_SIDE_COLUMNS
+        left = size.width - self.columns_elsewhere
+        return not self.sides or left - least_width(self._study.step) >= _MIN_SIDE_COLUMNS
 
     # Status line
 
