@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tcptutor.base import places
 from tcptutor.commands.grade import read_course_key
-from tcptutor.commands.output import print_lines, warn
+from tcptutor.commands.output import print_lines, remark, warn
 from tcptutor.commands.targets import check_targets
 from tcptutor.course.known_courses import remember
 from tcptutor.course.outline import OpenedCourse
@@ -28,6 +28,7 @@ def make_key(target: str) -> int:
         write_key(key, path)
         print_lines([f"wrote {path}: keep a copy, and share it with nobody"])
     print_lines([f"your students type: tcptutor enrol {key.code} STUDENT"])
+    remark("in a course of your own they add --course FILE, the file that you give them")
     return 0
 
 
