@@ -29,6 +29,8 @@ from tcptutor.base.chart import (
 from tcptutor.exchange.curves import FEW, Curve
 from tcptutor.exchange.run_chart import (
     OVERSHOOT,
+    change_label,
+    common_changes,
     end_of,
     flow_label,
     heading,
@@ -255,6 +257,9 @@ def _panel(axis: Axes, name: str, runs: Sequence[Run], curves: Sequence[Sequence
     warmup = runs[0].experiment.flows.warmup
     if warmup and all(run.experiment.flows.warmup == warmup for run in runs):
         axis.axvspan(0, warmup, color="#EEF1F4", zorder=0, linewidth=0, label="warm-up, not in the means")
+    marks = common_changes(runs)
+    for at, _ in marks:
+        axis.axvline(at, color="#5B6770", linewidth=1.2, linestyle=":", label=change_label(marks))
     _limit_overshoot(axis, runs, curves, scale)
     if name == "cwnd" and len(runs) == 1 and runs[0].experiment.total_streams == 1:
         _phases(axis, runs[0])

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tcptutor.analysis import is_imported, total_throughput
+from tcptutor.analysis.observed.changes import changes_of_ends
 from tcptutor.analysis.observed.sequence import (
     ByteSpan,
     SequenceGraph,
@@ -58,6 +59,8 @@ TimeSpan = tuple[float, float]
 _VISIBLE = 0.03
 """Share of an axis from which a distance is visible."""
 
+_LISTED = 4
+"""Most changes during a run that a legend lists."""
 _EXAMPLE = "write it like --span 0.4s..0.7s"
 
 
@@ -180,6 +183,18 @@ def run_chart(runs: Sequence[Run], what: Sequence[str] = ()) -> Chart:
     return Chart(title=title(runs).split("\n"), panels=panels, x=ChartAxis(high=end_of(runs), unit="s"))
 
 
+def common_changes(runs: Sequence[Run]) -> tuple[tuple[float, str], ...]:
+    """Return time, s, and text of each change of the hosts or their flows; empty if the runs differ in them."""
+    found = {changes_of_ends(run.experiment) for run in runs}
+    return found.pop() if len(found) == 1 else ()
+
+
+def change_label(changes: Sequence[tuple[float, str]]) -> str:
+    """Return changes as text for a legend: "BBR at 5 s, MTU 900 at 9 s"."""
+    texts = [f"{text} at {units.seconds(at)}" for at, text in changes[:_LISTED]]
+    return ", ".join(texts) + (", …" if len(changes) > _LISTED else "")
+
+
 def _panel(
     name: str, runs: Sequence[Run], curves: Sequence[Sequence[Curve]], names: Sequence[str]
 ) -> ChartPanel:
@@ -203,6 +218,12 @@ def _panel(
     if len(warmups) == 1 and (warmup := warmups.pop()):
         ends = [(warmup, y.low), (warmup, y.high)]
         series.insert(0, ChartSeries(points=ends, label="end of the warm-up", color=GRAY, marker="│"))
+    if marks := common_changes(runs):
+        label = change_label(marks)
+        series[:0] = [
+            ChartSeries(points=[(at, y.low), (at, y.high)], label=label, color=GRAY, marker="┆")
+            for at, _ in marks
+        ]
     losses = _losses(runs[0]) if name == "cwnd" and len(runs) == 1 else ()
     return ChartPanel(
         heading=text, series=series, y=y, weight=2 if name == "cwnd" else 1, events=losses, events_label="loss event",

@@ -91,6 +91,8 @@ _ANY = {
             (spec.Change(1e6, "delay", 0.0),),
             (spec.Change(0.0, "loss", 1.0),),
             (spec.Change(1.0, "queue", 1.0), spec.Change(1.0, "link", 0.0)),
+            (spec.Change(0.0, "streams", 5.0), spec.Change(1.0, "streams", 1.0, 1)),
+            (spec.Change(1.0, "streams", 2.0), spec.Change(1e6, "streams", 9.0)),
         ),
     },
     "hosts": {

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from tcptutor import spec
-from tcptutor.analysis import expect
+from tcptutor.analysis import expect, report
 from tcptutor.analysis.expected.stretches import stretch_cases
 from tcptutor.analysis.observed.delays import transfer_times
 from tcptutor.analysis.observed.measured import measure
-from tcptutor.run import Environment, Run, TransferRecord, TransferTable
+from tcptutor.run import Environment, Run, SampleTable, TransferRecord, TransferTable
 from tcptutor.spec.short_flows import arrivals
+
+from . import synthetic
 
 RATIO = 1448 / 1514
 
@@ -69,3 +72,50 @@ def test_transfers_that_began_in_the_warm_up_do_not_count() -> None:
     )
     run.experiment_s = 12.0
     assert transfer_times(measure(run)) == [(0.25, True), (pytest.approx(2.1), False)]
+
+
+def test_a_window_is_expected_only_of_flows_that_have_the_link_for_themselves_and_write_all_the_time() -> (
+    None
+):
+    assert expect(build(rate="10 Mbit/s", delay="20 ms")).cwnd_segments
+    for parameters in ({"short_arrivals": "5"}, {"on_times": "1 s"}, {"changes": "6 s streams=3"}):
+        found = expect(build(rate="10 Mbit/s", delay="20 ms", **parameters))
+        assert (found.cwnd_segments, found.trajectory) == (None, ())
+
+
+def test_each_stretch_has_the_flows_that_are_open_in_it() -> None:
+    made = build(rate="10 Mbit/s", delay="20 ms", streams="2", changes="4 s streams=4; 8 s streams=1")
+    cases = stretch_cases(made)
+    assert [(case.flow_count, case.seconds) for case in cases] == [(2, 2), (4, 4), (1, 2)]
+    assert [[flow.number for flow in case.flows] for case in cases] == [[0, 1], [0, 1, 2, 3], [0]]
+    found = expect(made)
+    assert "the number of flows changes" in found.note
+    assert found.binding.throughput_bps == pytest.approx(10e6 * 1448 / 1514, rel=0.01)
+
+
+def test_of_lossy_flows_the_models_add_up_what_each_number_of_flows_gets() -> None:
+    path = {"rate": "100 Mbit/s", "delay": "50 ms", "loss": "1 %", "algorithm": "reno"}
+    one, three = (expect(build(streams=str(n), **path)).binding.throughput_bps for n in (1, 3))
+    mixed = expect(build(changes="6 s streams=3", **path)).binding
+    assert mixed.throughput_bps == pytest.approx((one + three) / 2, rel=0.01)
+
+
+def test_flows_are_compared_only_while_the_same_flows_send() -> None:
+    """Three equal flows from 4 to 8 s; the first also before and after, at a higher rate."""
+    made = synthetic.experiment(duration="10 s", warmup="2 s", changes="4 s streams=3; 8 s streams=1")
+
+    def bits(t: float) -> float:
+        return 9e6 * t - 6e6 * min(max(t - 4, 0), 4)
+
+    rows = synthetic.samples(0, bits, 12, {})
+    for flow in (1, 2):
+        rows += [msgspec.structs.replace(row, t=row.t + 4) for row in synthetic.samples(flow, 3e6, 4, {})]
+    run = synthetic.empty(made, complete=True)
+    run.samples, run.experiment_s = SampleTable(sorted(rows, key=lambda row: row.t)), 12.0
+    found = report(run)
+    assert found.shared_s == (4, 8)
+    assert found.jain_index == pytest.approx(1, abs=1e-3)
+    assert found.cov_between == pytest.approx(0, abs=0.01)
+    assert [flow.share for flow in found.flows] == pytest.approx([66 / 90, 12 / 90, 12 / 90], rel=0.01)
+    assert [flow.span_s for flow in found.flows] == [(2, 12), (4, 8), (4, 8)]
+    assert found.throughput_bps == pytest.approx(9e6, rel=0.01)

@@ -18,8 +18,9 @@ from tcptutor.base.errors import TutorError, UsageError
 from tcptutor.base.places import MATPLOTLIB
 from tcptutor.exchange import curves
 from tcptutor.exchange import plot as plots
+from tcptutor.exchange.run_chart import change_label, run_chart
 from tcptutor.run import QueueSample, QueueTable, Run, SampleTable, load
-from tcptutor.spec import Flows
+from tcptutor.spec import ALGORITHMS, Change, Flows
 
 from .places import FILES, ROOT, RUNS, import_run
 
@@ -216,3 +217,18 @@ def test_the_expected_course_of_flows_that_are_alike_is_one_line() -> None:
     cwnd = panel(four, "Congestion window")
     assert sum(each.get_label() == "expected trajectory" for each in cwnd.lines) == 1
     assert line(cwnd, "expected trajectory").get_linestyle() != "-"
+
+
+def test_changes_of_hosts_and_streams_are_marked_and_named(run: Run) -> None:
+    half = run.experiment.seconds / 2
+    changes = (Change(half, "algorithm", float(ALGORITHMS.index("bbr"))), Change(1.2 * half, "streams", 9.0))
+    path = msgspec.structs.replace(run.experiment.path, changes=changes)
+    run.experiment = msgspec.structs.replace(run.experiment, path=path)
+    label = f"BBR at {half:g} s, 9 flows at {1.2 * half:g} s"
+    marked = [
+        each.points[0][0] for each in run_chart([run], ("cwnd",)).panels[0].series if each.label == label
+    ]
+    assert marked == pytest.approx([half, 1.2 * half])
+    axis = panel(figure([run]), "Congestion window")
+    assert [each.get_xdata()[0] for each in axis.lines if each.get_label() == label] == marked
+    assert change_label([(1.0, "BBR")] * 6).endswith("BBR at 1 s, …")

@@ -20,7 +20,7 @@ _LEFT = {
 _TYPICAL = {
     "changes": (
         "1s rate=1Mbit/s", "1s rate=50Mbit/s", "0.7s delay=200ms; 1.5s delay=1ms", "1s link=down; 1.4s link=up",
-        "1s algorithm=bbr; 1.5s mtu=600",
+        "1s algorithm=bbr; 1.5s mtu=600", "0.8s streams=5; 1.4s streams=1", "1.2s pair 1 streams=3",
     ),
     "rate_trace": ("0s 20Mbit/s; 0.5s 1Mbit/s; 1.2s 8Mbit/s", "0s 100kbit/s; 1s 100Mbit/s"),
     "directions": ("reverse", "forward, reverse"),

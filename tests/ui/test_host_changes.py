@@ -1,4 +1,4 @@
-"""Marks in the chart where the algorithm or the MTU of the hosts changes."""
+"""Marks in the chart where the algorithm or the MTU of the hosts, or the number of streams, changes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ from .lives import ONE, live_of, scene, stored
 def test_the_chart_names_each_change_at_its_instant(size: tuple[int, int]) -> None:
     run = stored(ONE)
     at = run.experiment.seconds / 2
-    changes = (Change(at, "algorithm", float(ALGORITHMS.index("bbr"))), Change(1.4 * at, "mtu", 900.0))
+    changes = (
+        Change(0.6 * at, "streams", 3.0),
+        Change(at, "algorithm", float(ALGORITHMS.index("bbr"))),
+        Change(1.4 * at, "mtu", 900.0),
+    )
     path = msgspec.structs.replace(run.experiment.path, changes=changes)
     experiment = msgspec.structs.replace(run.experiment, path=path)
     live = live_of(msgspec.structs.replace(run, experiment=experiment))
@@ -23,6 +27,7 @@ def test_the_chart_names_each_change_at_its_instant(size: tuple[int, int]) -> No
     across = axes.columns(size[0])
     marked = next(line for line in lines if "BBR" in line)
     assert any("MTU 900" in line for line in lines)
+    assert any("3 flows" in line for line in lines)
     place = marked.index("BBR") - axes.GUTTER
     assert place == pytest.approx(across / 2, abs=4)
     without = chart.render(scene(live_of(run)), *size, False)

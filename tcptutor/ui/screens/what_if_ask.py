@@ -154,6 +154,8 @@ class AskWhatIf(ModalScreen[Experiment | None]):
             line.update(Content.styled(remark, "$text-muted"))
         else:
             remark = "The run stays the same up to this time."
+            if self._setting == "streams":
+                remark = "The lab prepares all flows first, so the run may differ slightly up to this time."
             line.update(Content.styled(remark, "$text-muted"))
 
     def _keys(self) -> None:

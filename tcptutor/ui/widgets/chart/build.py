@@ -8,6 +8,7 @@ from dataclasses import replace
 from math import isnan
 from typing import TYPE_CHECKING
 
+from tcptutor.analysis.observed.changes import changes_of_ends
 from tcptutor.course.activities.run import ChartName
 from tcptutor.course.setting_line import IMPORTED
 from tcptutor.figures.axes import rounded_up
@@ -17,7 +18,6 @@ from tcptutor.study.live import Live
 from tcptutor.ui.widgets.chart.comparison import comparison_curves, original_curves
 from tcptutor.ui.widgets.chart.flows import MAX_CURVES, band_of, flow_names, share_texts
 from tcptutor.ui.widgets.chart.history import STEPS, History
-from tcptutor.ui.widgets.chart.host_changes import changes_of_hosts
 from tcptutor.ui.widgets.chart.quantities import rtt_scene, throughput_scene
 from tcptutor.ui.widgets.chart.scene import WINDOW, FlowCurve, GuideLine, OwnPrediction, Points, Scene
 from tcptutor.ui.widgets.chart.series import series, warmup_events
@@ -85,7 +85,7 @@ def scene_of(
         flows=max(experiment.total_streams, len(curves) + len(comparison)),
         ended=not live.in_progress,
         original=original,
-        host_changes=changes_of_hosts(experiment),
+        host_changes=changes_of_ends(experiment),
         warmup_events=warmup_events(live, history),
     )
 
