@@ -25,10 +25,11 @@ _BESIDE_THE_WINDOW = frozenset({"receive-window", "send-buffer", "pacing", "appl
 def mean_window(case: Case, binding: Candidate, near: list[Candidate]) -> float | None:
     """Return the mean cwnd of one flow, segments; None without a model for it.
 
-    Loss models, a sawtooth on a full link, and BBR have one.
+    Loss models, a sawtooth on a full link, and BBR have one, for flows that write all the time without short flows.
     """
     queued = binding.model is ThroughputModel.MEETING and case.tcp_capacity is not None
-    if not case.flows or case.is_cut or len(case.kinds) > 1 or queued:
+    is_disturbed = bool(case.short_rate) or any(flow.pauses for flow in case.flows)
+    if not case.flows or case.is_cut or len(case.kinds) > 1 or queued or is_disturbed:
         return None
     if binding.is_lossy:
         return binding.throughput * case.rtt / (8 * case.mss * case.flow_count)
@@ -130,13 +131,15 @@ def start_seconds(case: Case, throughput: float) -> float:
 def window_trajectories(experiment: Experiment, mss: int | None = None) -> tuple[WindowTrajectory, ...]:
     """Return the trajectory of each flow by `theory.trajectories`, with evenly spaced losses.
 
-    Empty without a law for an algorithm, on a changing path, with flows both ways, messages, or too many round
-    trips for a readable chart. If computing all of many identical flows would take too long, one flow with its part of
-    link and queue represents them. Takes about 50 ms at most.
+    Empty without a law for an algorithm, on a changing path, with flows both ways, messages, short flows, or too
+    many round trips for a readable chart. If computing all of many identical flows would take too long, one flow
+    with its part of link and queue represents them. Takes about 50 ms at most.
     """
     directions = {experiment.reversed(flow) for flow in range(experiment.total_streams)}
     case = case_of(experiment, mss, is_reverse=True in directions)
     if len(directions) != 1 or experiment.path.all_changes or any(flow.pauses for flow in case.flows):
+        return ()
+    if experiment.has_short_flows:
         return ()
     if not case.algorithms <= set(theory.LAWS):
         return ()
