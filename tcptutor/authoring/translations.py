@@ -12,11 +12,14 @@ from tcptutor.authoring.figures import figure_problems
 from tcptutor.authoring.texts import length_problems
 from tcptutor.base.errors import ContentError, near
 from tcptutor.base.language_tags import normal_tag
+from tcptutor.course import glossary
 from tcptutor.course.experiments import Catalogue
-from tcptutor.course.languages import Translation, original_language, translation_folders
+from tcptutor.course.languages import original_language, translation_folders
 from tcptutor.course.lesson_file import LessonFile, numbered, toml_value
 from tcptutor.course.loader import StepLoader
 from tcptutor.course.step import Step
+from tcptutor.course.translated_files import Translation
+from tcptutor.course.translated_glossary import TranslatedGlossaryFile, TranslatedTerm, term_digest
 from tcptutor.course.translation import ORIGINAL, PROSE, PageTranslation, PageWords, Place, part_of
 
 
@@ -32,6 +35,9 @@ def find_problems(root: Path) -> TranslationFindings:
     """Check every translation of the course in `root`."""
     problems: list[str] = []
     changed: list[str] = []
+    if not original_language(root):
+        file = LessonFile(root / "course.toml", root)
+        problems.append(str(file.problem("is no language tag: write it like en or pt-BR", "language")))
     for folder in translation_folders(root):
         if wrong := _name_problem(folder.name, root):
             problems.append(str(LessonFile(folder, root).problem(wrong)))
@@ -64,6 +70,9 @@ def _name_problem(name: str, root: Path) -> str:
 def _check(file: LessonFile, original: Path, translation: Translation, loader: StepLoader) -> PageTranslation:
     """Return what a file of a translation holds. Raises ContentError for a file that cannot be shown at all."""
     source = LessonFile(original, file.root)
+    if original == file.root / glossary.NAME and original.is_file():
+        found = translation.read_glossary(source.tables(source.text()))
+        return PageTranslation(problems=found.problems, changed=found.changed)
     if not original.is_file() or not _is_translatable(original, file.root):
         raise file.problem(_no_original(original, file.root))
     words = _read(source, translation)
@@ -154,6 +163,23 @@ def template(state: TranslationState) -> str:
         lines += _table(tree, str(part[0]) if part else "")
     text = "\n".join(lines)
     return f"+++\n{text}\n+++\n{prose}\n" if state.original.path.suffix == ".md" else f"{text}\n"
+
+
+def glossary_template(translation: Translation) -> str:
+    """Return the glossary to fill in: the translated terms so far, and the original's for the others."""
+    original = LessonFile(translation.root / glossary.NAME, translation.root)
+    file = translation.file(original.path)
+    known = file.read(TranslatedGlossaryFile).terms if file.path.is_file() else ()
+    given = {term.word: term for term in known}
+    lines: list[str] = []
+    for table in original.tables(original.text()).get("term", ()):
+        word, text = str(table["word"]), str(table["text"])
+        term = given.get(word) or TranslatedTerm(word=word, original=term_digest(text), name=word, text=text)
+        words: dict[str, Any] = {"word": word, ORIGINAL: term.original, "name": term.name, "text": term.text}
+        if term.synonyms:
+            words["synonyms"] = [*term.synonyms]
+        lines += ["[[term]]", *_table(words, ""), ""]
+    return "\n".join(lines)
 
 
 def _insert(tree: dict[str, Any], place: Place, text: str) -> None:

@@ -44,7 +44,7 @@ def show_configuration(as_json: bool) -> int:
     lines += [f"file of this machine: {configuration.site.path}"] if configuration.site.exists else []
     lines.append("")
     for name, value in values.items():
-        shown = str(value).lower() if isinstance(value, bool) else str(value)
+        shown = str(value).lower() if isinstance(value, bool) else str(value) or "(locale)"
         lines.append(f"{name:<18} {shown:<14} {toned(origins[name], 'faint')}")
     lines.append("")
     for id, keys in configuration.keys.items():

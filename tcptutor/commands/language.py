@@ -24,7 +24,7 @@ def chosen_language(given: str | None) -> str:
             raise UsageError(unknown("language", given, [original_language(root), *languages(root)]))
         return found
     wanted = _configured() or locale_language(os.environ)
-    return (fitting_language(root, wanted) if wanted and languages(root) else None) or ""
+    return (fitting_language(root, wanted) if wanted else None) or ""
 
 
 def _configured() -> str:

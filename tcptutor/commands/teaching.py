@@ -104,7 +104,7 @@ def course() -> None:
 @course.command("translate")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.argument("language", metavar="LANGUAGE")
-@click.argument("target", metavar="[MODULE[/PAGE]]", required=False)
+@click.argument("target", metavar="[MODULE[/PAGE]|glossary]", required=False)
 @REPLACE
 @JSON
 def course_translate(**given: Any) -> None:

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from tcptutor.authoring.translations import TranslationState, state_of, template
+from tcptutor.authoring.translations import TranslationState, glossary_template, state_of, template
 from tcptutor.base.columns import table
 from tcptutor.base.errors import ContentError, TutorError, UsageError, quoted, refused
 from tcptutor.base.files import atomic
 from tcptutor.base.language_tags import normal_tag
 from tcptutor.commands.output import print_json, print_lines, warn
-from tcptutor.course.languages import Translation, original_language
+from tcptutor.course import glossary
+from tcptutor.course.languages import original_language
 from tcptutor.course.lesson_file import PRETEST_FILE, LessonFile, module_folders, step_files
 from tcptutor.course.outline import pages
+from tcptutor.course.translated_files import Translation
+
+_GLOSSARY = "glossary"
+"""Target that is neither a module nor a page."""
 
 
 def translate_course(folder: Path, language: str, target: str | None, replace: bool, as_json: bool) -> int:
@@ -22,7 +27,7 @@ def translate_course(folder: Path, language: str, target: str | None, replace: b
     Args:
         folder: The course.
         language: Tag of the language.
-        target: MODULE or MODULE/PAGE to write; None prints the state.
+        target: MODULE, MODULE/PAGE or glossary to write; None prints the state.
         replace: Write existing files anew, with their words.
         as_json: Print JSON.
 
@@ -38,6 +43,9 @@ def translate_course(folder: Path, language: str, target: str | None, replace: b
     if tag == original_language(folder):
         raise UsageError(f"the lessons themselves are in {tag}: name another language")
     translation = Translation(folder, tag)
+    if target == _GLOSSARY:
+        path = translation.file(folder / glossary.NAME).path
+        return _report([_write_file(path, glossary_template(translation), replace)], as_json)
     if target is not None:
         return _write(translation, [*_files(folder, target)], replace, as_json)
     states = [each for file in _files(folder, "") if (each := _state(file, translation)) is not None]
@@ -85,24 +93,34 @@ def _write(translation: Translation, files: list[LessonFile], replace: bool, as_
     written: list[str] = []
     for original in files:
         target = translation.file(original.path).path
-        if target.exists() and not replace:
-            warn(f"{target} exists: --replace keeps its words and adds what is missing")
-            continue
         state = state_of(original, translation)
-        for text in state.translation.left_over:
+        written.append(_write_file(target, template(state), replace))
+        for text in state.translation.left_over if written[-1] else ():
             warn(f"{target}: left out, since the page has no place for it: {quoted(text)}")
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise TutorError(f"cannot write {target}: {refused(error)}") from None
-        with atomic(target) as temporary:
-            temporary.write_text(template(state), encoding="utf-8")
-        written.append(str(target))
+    return _report(written, as_json)
+
+
+def _write_file(target: Path, text: str, replace: bool) -> str:
+    """Write a file unless it exists, and return its name; empty if it was not written. Raises TutorError."""
+    if target.exists() and not replace:
+        warn(f"{target} exists: --replace keeps its words and adds what is missing")
+        return ""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TutorError(f"cannot write {target}: {refused(error)}") from None
+    with atomic(target) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    return str(target)
+
+
+def _report(names: list[str], as_json: bool) -> int:
+    """Print the names of the files that were written, and return the exit code."""
+    written = [name for name in names if name]
     if as_json:
         print_json({"files": written})
-    else:
-        print_lines(f"wrote {each}" for each in written)
-    if written and not as_json:
+    elif written:
+        print_lines(f"wrote {name}" for name in written)
         print_lines(["translate the texts in place; a text left as it is counts as not translated"])
     return 0 if written else 1
 

@@ -65,8 +65,12 @@ class GlossaryFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 @lru_cache(maxsize=8)
-def glossary(root: Path) -> tuple[Term, ...]:
+def glossary(root: Path, language: str = "") -> tuple[Term, ...]:
     """Return the terms of the course in `root`, in file order, with a cache; empty without a glossary.
+
+    Args:
+        root: Folder of the course.
+        language: Translation to show where it has a term; empty for the original.
 
     Raises:
         ContentError: The file cannot be read.
@@ -74,14 +78,25 @@ def glossary(root: Path) -> tuple[Term, ...]:
     file = LessonFile(root / NAME, root)
     if not os.path.lexists(file.path):
         return ()
-    table = PageTitles(root).completing("")(file.tables(file.text()))
-    return file.convert_table(table, GlossaryFile).terms
+    table = file.tables(file.text())
+    original = file.convert_table(PageTitles(root).completing("")(table), GlossaryFile).terms
+    if not language:
+        return original
+    from tcptutor.course.translated_files import Translation  # noqa: PLC0415  # most courses have no translation
+
+    translation = Translation(root, language)
+    try:
+        shown = {**table, "term": [*translation.read_glossary(table).tables]}
+        titles = PageTitles(root, translation.title)
+        return file.convert_table(titles.completing("")(shown), GlossaryFile).terms
+    except ContentError:  # the linter reports it
+        return original
 
 
-def readable_glossary(root: Path | None) -> tuple[Term, ...]:
+def readable_glossary(root: Path | None, language: str = "") -> tuple[Term, ...]:
     """Return the terms to show to a student; empty if the file is damaged, which the linter reports."""
     try:
-        return glossary(root) if root else ()
+        return glossary(root, language) if root else ()
     except ContentError:
         return ()
 

@@ -1,4 +1,4 @@
-"""Languages of a course: which translations its folder has, and the files of each.
+"""Languages of a course: which translations its folder has.
 
 A translation is a folder beside the modules, named by a language tag (RFC 5646) such as `de` or `pt-BR`. Its files
 have the names of the originals: `de/01-tcp-basics/02-slow-start.md`, `de/01-tcp-basics/module.toml`,
@@ -7,14 +7,12 @@ have the names of the originals: `de/01-tcp-basics/02-slow-start.md`, `de/01-tcp
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from tcptutor.base.errors import ContentError
 from tcptutor.base.language_tags import best_language, normal_tag
 from tcptutor.course.lesson_file import ORIGINAL_LANGUAGE, LessonFile, numbered
-from tcptutor.course.translation import PageTranslation, PageWords, translate
 
 
 def original_language(root: Path) -> str:
@@ -47,58 +45,3 @@ def translation_folders(root: Path) -> Iterator[Path]:
 
 def _module_folders(folder: Path) -> Iterator[Path]:
     return (path for path in folder.glob("[0-9][0-9]-*") if path.is_dir())
-
-
-class Translation:
-    """The files of a course in one language, each read when it is needed."""
-
-    def __init__(self, root: Path, language: str) -> None:
-        self.root, self.language = root, language
-
-    def file(self, original: Path) -> LessonFile:
-        """Return the file that translates a file of the course. It may not exist."""
-        return LessonFile(self.root / self.language / original.relative_to(self.root), self.root)
-
-    def read_page(self, original: Path, table: Mapping[str, Any], prose: str) -> PageTranslation:
-        """Return the translated words for a page's front matter and Markdown.
-
-        Raises:
-            ContentError: The translation's file cannot be read.
-        """
-        file = self.file(original)
-        if not file.path.is_file():
-            return PageTranslation()
-        front, text = file.split()
-        return translate(PageWords.of(table, prose), file.tables(front), text)
-
-    def read_table(self, original: Path, table: Mapping[str, Any]) -> PageTranslation:
-        """Return the translated words for a file of TOML alone. Raises ContentError as `read_page`."""
-        file = self.file(original)
-        if not file.path.is_file():
-            return PageTranslation()
-        return translate(PageWords.of(table, ""), file.tables(file.text()), "")
-
-    def page(self, original: Path, table: Mapping[str, Any], prose: str) -> PageTranslation:
-        """Return the translated words for a page; none for a damaged file, which the linter reports."""
-        try:
-            return self.read_page(original, table, prose)
-        except ContentError:
-            return PageTranslation()
-
-    def table(self, original: LessonFile, table: dict[str, Any]) -> dict[str, Any]:
-        """Return a table of TOML with the translated words."""
-        try:
-            return self.read_table(original.path, table).apply(table, "")[0]
-        except ContentError:
-            return table
-
-    def title(self, original: LessonFile) -> str:
-        """Return the title of a page in this language; empty if it is not translated."""
-        try:
-            if not self.file(original.path).path.is_file():
-                return ""
-            front, prose = original.split()
-            words = self.read_page(original.path, original.tables(front), prose).words
-        except ContentError:
-            return ""
-        return words.get(("title",), "")

@@ -112,7 +112,7 @@ CompleteTexts = Callable[[Any], Any]
 
 
 Translate = Callable[[Mapping[str, Any], str], PageTranslation]
-"""Finds the translated words for a page's front matter and Markdown; `course.languages` has it."""
+"""Finds the translated words for a page's front matter and Markdown; `course.translated_files` has it."""
 
 
 def read_step(

@@ -16,12 +16,12 @@ from tcptutor.course.activity import Activity, Setting, Stage
 from tcptutor.course.claim import PageSetup
 from tcptutor.course.experiments import Catalogue
 from tcptutor.course.figure_places import placed
-from tcptutor.course.languages import Translation
 from tcptutor.course.lesson_file import LessonFile, numbered, qualified_name
 from tcptutor.course.lesson_format import StepText, Translate, read_step
 from tcptutor.course.page_references import PageTitles
 from tcptutor.course.paths import PRETEST
 from tcptutor.course.step import Step
+from tcptutor.course.translated_files import Translation
 from tcptutor.figures.figure import Figure
 from tcptutor.spec import Experiment
 

@@ -34,8 +34,8 @@ from tcptutor.course.marks import MarkScheme
 
 if TYPE_CHECKING:
     from tcptutor.course.experiments import Catalogue
-    from tcptutor.course.languages import Translation
     from tcptutor.course.step import Step
+    from tcptutor.course.translated_files import Translation
     from tcptutor.spec import Experiment
 
 FORMAT_VERSION = 1
@@ -243,7 +243,7 @@ class OpenedCourse:
     def _translation(self) -> Translation | None:
         if not self._language:
             return None
-        from tcptutor.course.languages import Translation  # noqa: PLC0415  # most courses have no translation
+        from tcptutor.course.translated_files import Translation  # noqa: PLC0415  # most courses have no translation
 
         return Translation(self._root, self._language)
 

@@ -66,7 +66,7 @@ def term_lines(course: Course, words: str) -> Iterator[str]:
     Raises:
         UsageError: The glossary does not have it.
     """
-    terms = readable_glossary(course.root)
+    terms = readable_glossary(course.root, course.language)
     term = of_name(terms, words)
     if term is None:
         close = [hit.entry.title for hit in _hits(words, course) if hit.entry.group == "terms"][:3]
@@ -105,7 +105,7 @@ def _entries(course: Course) -> Iterator[IndexedEntry]:
                     step.prose,
                 )
             )
-    for term in readable_glossary(course.root):
+    for term in readable_glossary(course.root, course.language):
         yield indexed(PaletteEntry("terms", term.title, "term", term.text, lambda: None, names=term.forms))
 
 

@@ -454,7 +454,7 @@ class TutorApp(Frame):
         from tcptutor.course.glossary import readable_glossary, terms_in  # noqa: PLC0415  # not for the first frame
         from tcptutor.ui.screens.glossary import GlossaryScreen  # noqa: PLC0415
 
-        terms = readable_glossary(self.course.root)
+        terms = readable_glossary(self.course.root, self.course.language)
         here, of_page = self._open_page, []
         if here is not None:
             has_run = here.step.has_run(self.journal.page(here.module.id, here.step.id))

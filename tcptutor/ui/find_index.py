@@ -85,7 +85,7 @@ class FindIndex:
     def _terms(self) -> Iterator[PaletteEntry]:
         course = self._tutor.course
         pages = {f"{module.id}/{step.id}" for module in course.modules for step in module.steps}
-        for term in readable_glossary(course.root):
+        for term in readable_glossary(course.root, course.language):
             if term.page in pages:
                 also = f" ({', '.join(term.other_words)})" if term.other_words else ""
                 show = partial(self._tutor.open_glossary, term)

@@ -14,6 +14,7 @@ from tcptutor.base import places
 from tcptutor.base.errors import UsageError
 from tcptutor.commands.language import chosen_language
 from tcptutor.course.activities.choice import SingleChoice
+from tcptutor.course.glossary import glossary, of_name
 from tcptutor.course.languages import languages
 from tcptutor.course.outline import Course, OpenedCourse
 from tcptutor.course.pack import lesson_hashes
@@ -149,6 +150,30 @@ def test_folders_and_files_without_an_original_are_named(root: Path, page: Path)
     assert "de-AT" in problems[2]
     assert languages(root) == ("de",)
     assert tcptutor("lint", root).returncode == 1
+
+
+def test_terms_are_explained_in_the_language_and_found_by_both_names(root: Path, page: Path) -> None:
+    (root / "glossary.toml").write_text(
+        '[[term]]\nword = "window"\ntext = "What may be in flight."\npage = "small/asked"\n'
+        '[[term]]\nword = "loss"\ntext = "A packet that never arrives."\npage = "small/asked"\n'
+    )
+    assert tcptutor("course", "translate", root, "de", "glossary").returncode == 0
+    file = root / "de" / "glossary.toml"
+    edit(
+        file,
+        'name = "window"\ntext = "What may be in flight."',
+        'name = "Fenster"\ntext = "Was unterwegs sein darf."',
+    )
+    edit(root / "glossary.toml", "never arrives", "gets lost")
+    terms = glossary(root, "de")
+    assert [(term.word, term.text) for term in terms] == [
+        ("Fenster", "Was unterwegs sein darf."), ("loss", "A packet that gets lost."),
+    ]  # fmt: skip
+    assert of_name(terms, "window") == of_name(terms, "Fenster") == terms[0]
+    (changed,) = find_problems(root).changed
+    assert "de/glossary.toml: term loss: the original has changed" in changed
+    edit(file, 'word = "loss"', 'word = "lost"')
+    assert any("term lost: is not in the glossary" in line for line in find_problems(root).problems)
 
 
 def test_a_pack_has_the_translations(root: Path, page: Path, tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tcptutor.authoring.translations import state_of, template
-from tcptutor.course.languages import Translation
 from tcptutor.course.lesson_file import LessonFile
+from tcptutor.course.translated_files import Translation
 from tcptutor.course.translation import PageTranslation
 
 ENDING = "übersetzt"
