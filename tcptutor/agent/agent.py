@@ -22,11 +22,11 @@ from tcptutor.agent.tracing import remove_dead
 from tcptutor.base.errors import KernelLacks, LabError, TutorError, UsageError
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
+from tcptutor.spec.flow_groups import PLANNED_PORTS, PORTS_PER_RUN
 from tcptutor.wire import protocol
 from tcptutor.wire.protocol import Failed, Hello, OpenSession, Phase, Ready, RunExperiment
 
-_FIRST_PORT, _PORTS_PER_RUN, _PORT_BLOCKS = 40000, 512, 48
-_RESERVED = f"{_FIRST_PORT}-{_FIRST_PORT + _PORTS_PER_RUN * _PORT_BLOCKS - 1}"
+_RESERVED = f"{PLANNED_PORTS[0]}-{PLANNED_PORTS[-1]}"
 
 
 class Agent:
@@ -83,7 +83,7 @@ class Agent:
                 SessionServer(self.network, request, self.channel, available).serve()
                 return
             # A new block of ports for each run: connections of the last one may still be in TIME_WAIT.
-            first_port = _FIRST_PORT + _PORTS_PER_RUN * (self._runs % _PORT_BLOCKS)
+            first_port = PLANNED_PORTS[self._runs * PORTS_PER_RUN % len(PLANNED_PORTS)]
             self._runs += 1
             if self._reseed is not None:
                 self._reseed(request.experiment.seed)

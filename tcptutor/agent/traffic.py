@@ -31,6 +31,7 @@ from tcptutor.base import units
 from tcptutor.base.errors import LabError
 from tcptutor.run import CapturedAt, Ended
 from tcptutor.spec import Change, Experiment
+from tcptutor.spec.flow_groups import flow_groups
 from tcptutor.wire import plan
 from tcptutor.wire.plan import Chain, Qdisc
 from tcptutor.wire.protocol import RawSamples
@@ -325,29 +326,17 @@ def groups(network: Network, experiment: Experiment, first_port: int, process: F
 
     The TCP flows' ends go into `process`, which the caller starts and stops. Source ports begin at `first_port`.
     """
-    members: dict[
-        tuple[int, tuple[bool, object, object, object, object], float, float | None], list[int]
-    ] = {}
-    for flow in range(experiment.total_streams):
-        settings = (
-            experiment.reversed(flow),
-            experiment.algorithm(flow),
-            experiment.message(flow),
-            experiment.on_time(flow),
-            experiment.request(flow),
-        )
-        life = experiment.pair_of(flow), settings, experiment.start(flow), experiment.end(flow)
-        members.setdefault(life, []).append(flow)
     result: list[Group] = []
-    for (pair, (is_reversed, *_), start, end), flows in members.items():
+    for settings, flows in flow_groups(experiment).items():
+        pair = settings.pair
         hosts = network.senders[pair], network.receivers[pair]
-        sender, receiver = reversed(hosts) if is_reversed else hosts
+        sender, receiver = reversed(hosts) if settings.is_reversed else hosts
         # The flows of a group need not have consecutive numbers, but their ports are consecutive.
         port = first_port + sum(len(group.flows) for group in result)
         result.append(
             StreamGroup(
-                network, experiment, len(result), pair, sender, receiver, start, port,
-                flows=tuple(flows), end=end, process=process,
+                network, experiment, len(result), pair, sender, receiver, settings.start, port,
+                flows=flows, end=settings.end, process=process,
             )
         )  # fmt: skip
     streams, remedy = experiment.flows.udp_streams, RUN_AGAIN

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tcptutor.analysis.observed.sequence import sequence_of_packets
 from tcptutor.backends.events import Recording
 from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.exchange import export
@@ -166,3 +167,22 @@ async def test_packets_go_when_their_run_does(guest: GuestBackend, build: Build,
     file.unlink()
     store.recover()
     assert not packets.file_of(file).exists()
+
+
+@pytest.mark.parametrize("directions", ["forward", "reverse"])
+async def test_each_flow_has_its_own_packets(
+    guest: GuestBackend, build: Build, tmp_path: Path, directions: str
+) -> None:
+    """Flows of one algorithm are a group with consecutive ports, and one closes early."""
+    store = RunStore(tmp_path)
+    flows = {"streams": "4", "algorithms": "cubic, bbr", "changes": "1 s streams=3", "directions": directions}
+    asked = PATH | {"loss": "0", "acks": "off", "duration": "1.5 s", "reverse_rate": "10 Mbit/s"} | flows
+    run, _ = await played(guest, build(**asked), store)
+    file = store.file(run.id)
+    assert file is not None
+    captured = [*packets.load(run, file)]
+    for flow in range(4):
+        found = sequence_of_packets(run, flow, captured)
+        assert found is not None
+        acked = [row.bytes_acked for row in run.samples if row.flow == flow][-1]
+        assert found.acked[-1][1] == pytest.approx(acked, abs=20_000)

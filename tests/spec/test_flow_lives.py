@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tcptutor import spec
 from tcptutor.base.errors import ParameterError
 from tcptutor.run.change import apply_change, current_value, describe_changes
+from tcptutor.spec.flow_groups import flow_groups
 
 
 def build(**parameters: str) -> spec.Experiment:
@@ -59,6 +60,7 @@ def test_without_changes_of_streams_nothing_is_different() -> None:
         ({"changes": "6 s pair 9 streams=2"}, "write 'pair 1' to 'pair 4'"),
         ({"changes": "6 s pair 1 rate=5 Mbit/s"}, "omit 'pair 1'"),
         ({"changes": "6 s streams=2; 6 s streams=1"}, "keep one of them"),
+        ({"changes": "6 s streams=2; 6 s pair 1 streams=4"}, "keep one of them"),
         ({"streams": "2", "changes": "1 s streams=1"}, "close it after 2 s"),
         ({"streams": "2", "bytes": "1 MB", "warmup": "2 s", "changes": "6 s streams=1"}, "omit bytes"),
         ({"streams": "0", "udp_streams": "1", "changes": "6 s streams=1"}, "set streams"),
@@ -107,3 +109,9 @@ def test_a_what_if_adds_streams_from_an_instant_on() -> None:
     assert current_value(after, "streams", 9.0) == "4"
     of_pair = build(pairs="2", changes="8 s pair 2 streams=3")
     assert describe_changes(build(pairs="2"), of_pair) == "from 8 s on pair 2 streams 1 → 3"
+
+
+def test_flows_of_equal_settings_are_a_group_with_consecutive_ports() -> None:
+    made = build(streams="4", algorithms="cubic, bbr", changes="6 s streams=5; 9 s streams=3")
+    assert [*flow_groups(made).values()] == [(0, 2), (1,), (3,), (4,)]
+    assert [settings.end for settings in flow_groups(made)] == [None, None, 9.0, 9.0]

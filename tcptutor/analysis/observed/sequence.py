@@ -18,6 +18,7 @@ import msgspec
 from tcptutor.run import FlowBytes, Run
 from tcptutor.run.frames import CapturedPacket
 from tcptutor.spec import Experiment
+from tcptutor.spec.flow_groups import PLANNED_PORTS, flow_groups
 
 Source = Literal["packets", "acks"]
 
@@ -289,7 +290,8 @@ def sender_interface(experiment: Experiment, flow: int) -> str:
 def connection_of(experiment: Experiment, flow: int, segments: Sequence[TcpSegment]) -> Connection | None:
     """Return the connection of flow number `flow` among segments at its sender's interface; None if missing.
 
-    iperf3 numbers the ports of a pair's flows in order. Its control connection carries almost no payload.
+    A planned flow's port follows its group. iperf3 numbers the ports of a pair's flows in order, and its control
+    connection carries almost no payload.
     """
     pair, backward = experiment.pair_of(flow), experiment.reversed(flow)
     same_direction = [
@@ -306,6 +308,11 @@ def connection_of(experiment: Experiment, flow: int, segments: Sequence[TcpSegme
     busiest = [way for way, payload in sent.most_common(len(same_direction)) if payload]
     if len(busiest) < len(same_direction):
         return None
+    if all(way[1] in PLANNED_PORTS for way in busiest):
+        by_port = [
+            one for group in flow_groups(experiment).values() for one in group if one in same_direction
+        ]
+        return sorted(busiest, key=lambda way: way[1])[by_port.index(flow)]
     # Sort by the client's port: the sender's own, or the destination of a reversed flow.
     return sorted(busiest, key=lambda way: way[3] if experiment.reversed(flow) else way[1])[
         same_direction.index(flow)
