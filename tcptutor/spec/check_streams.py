@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 
 from tcptutor.base.errors import ParameterError
 from tcptutor.spec.parts import Change, Experiment
@@ -49,7 +50,10 @@ def stream_rules(experiment: Experiment) -> Iterator[tuple[bool, str]]:
         f"changes: streams: a flow closed in the warm-up is never measured: close it after {flows.warmup:g} s",
     )
     yield (
-        any(life.end is not None and life.end <= life.start for life in experiment.lives),
+        any(
+            one.at == other.at and (one.pair == other.pair or not (one.pair and other.pair))
+            for one, other in combinations(changes, 2)
+        ),
         "changes: streams: two values at the same time: keep one of them",
     )
     yield (
