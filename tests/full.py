@@ -279,6 +279,9 @@ FULL_ONLY = {
     "tests/grading/test_integrations.py::test_gradescope": FullOnly(_SUBMISSIONS, ("full", "damaged")),
     "tests/grading/test_integrations.py::test_prairielearn": FullOnly(_SUBMISSIONS, ("full", "nothing done")),
     "tests/grading/test_rerun.py::test_a_cluster_makes_runs_again": FullOnly(_CLUSTER),
+    "tests/grading/test_versions.py::test_the_workers_of_a_cluster_grade_each_hand_in_by_its_own_version": FullOnly(
+        _CLUSTER
+    ),
     "tests/install/test_damaged_cache.py::test_a_damaged_file_is_reported": FullOnly(_DAMAGE, ("*-image/base.cpio",)),
     "tests/install/test_damaged_cache.py::test_a_damaged_manifest_is_reported": FullOnly(
         _DAMAGE, ("*-image/image.json", "empty-virtual.json", "a FIFO-virtual.json")

@@ -95,7 +95,11 @@ def _keys(claim: Claim) -> Iterator[tuple[str, str]]:
             evaluate(claim.formula)
         except UsageError as error:
             yield "formula", str(error)
-    yield from condition_problems(claim)
+    for key, reason in condition_problems(claim):
+        if key == "value" and not claim.value and any(each.isdigit() for each in claim.text):
+            yield "value", f"is missing: {claim.text!r} is more than a number, so write the number alone here"
+        else:
+            yield key, reason
 
 
 def condition_problems(condition: RunCondition) -> Iterator[tuple[str, str]]:

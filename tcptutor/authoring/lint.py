@@ -218,7 +218,9 @@ def _claims(step: Step, module: str, catalogue: Catalogue, say: Say) -> Iterator
     for key, text in later:
         if key.endswith(STATES):
             for written in unclaimed(text, step.claims, settings):
-                yield say(f"{written!r} has no [[claim]]: add one", key)
+                yield say(
+                    f"{written!r} has no [[claim]]: add one with this text and the quantity to measure", key
+                )
 
 
 STATES = ("after_run", "idea", "explanation", "feedback")

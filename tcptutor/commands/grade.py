@@ -178,9 +178,10 @@ def grade_all(
     for line in superseded_lines(graded):
         warn(line)
     if basis.versions is not None:
+        versions = CourseVersions(basis.course, basis.versions)
         for line in (
-            *CourseVersions(basis.course, basis.versions).ambiguous,
-            *lost_versions(graded, basis.versions),
+            *versions.ambiguous,
+            *lost_versions(graded, basis.versions, versions.has),
         ):
             warn(line)
     if session.none_counts(graded):

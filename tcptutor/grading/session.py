@@ -19,8 +19,6 @@ from tcptutor.backends.programs import run_until_signal, terminate_like_ctrl_c
 from tcptutor.base import printable
 from tcptutor.base.errors import LabError, TutorError, UsageError, refused
 from tcptutor.base.files import read_plain
-from tcptutor.course.outline import Course
-from tcptutor.course.pack import lesson_hashes
 from tcptutor.fleet.cluster import Cluster
 from tcptutor.grading import batch
 from tcptutor.grading.batch import GradeCache, Grader, GradingBasis, Result, Sources
@@ -68,8 +66,6 @@ def grade_all(
         raise UsageError(
             "--cluster: each worker grades as many hand-ins at a time as it has threads: omit --jobs"
         )
-    if cluster is not None and basis.versions is not None:
-        raise UsageError("--versions grades on this machine: omit --cluster")
     names = dict(zip(paths, batch.display_names(paths), strict=True))
     single = [(path,) for path in paths]
     if cluster is None:
@@ -146,8 +142,10 @@ class _Call(msgspec.Struct, frozen=True, kw_only=True):
     content: bytes
     lessons: str
     """The folder; empty for the shipped lessons."""
+    versions: str
+    """Folder of other versions; empty for none."""
     digest: str
-    """Digest of the caller's lessons."""
+    """Digest of the caller's lessons, in all versions."""
     code: str
     modules: tuple[str, ...]
 
@@ -171,8 +169,8 @@ async def grade_on_cluster(
         LabUnavailable: No scheduler answers.
         LabError: The scheduler went away.
     """
-    course = basis.course
-    cache, digest = GradeCache(CourseVersions(course), basis.code), _digest(course)
+    versions = CourseVersions(basis.course, basis.versions)
+    cache, digest = GradeCache(versions, basis.code), _digest(versions)
     keys: dict[int, str] = {}
     todo: list[int] = []
     for number, path in enumerate(paths):
@@ -218,6 +216,7 @@ def _encode_call(path: Path, basis: GradingBasis, digest: str) -> bytes:
             name=str(path),
             content=content,
             lessons="" if basis.is_shipped else str(basis.lessons.absolute()),
+            versions=str(basis.versions.absolute()) if basis.versions else "",
             digest=digest,
             code=basis.code,
             modules=basis.modules,
@@ -228,24 +227,30 @@ def _encode_call(path: Path, basis: GradingBasis, digest: str) -> bytes:
 def grade_on_worker(argument: bytes) -> RemoteResult:
     """Grade a hand-in on a worker. Raises TutorError where the worker's lessons differ from the caller's."""
     call = msgspec.msgpack.decode(argument, type=_Call)
-    course = _course(call.lessons, call.modules, call.digest)
-    if _digest(course) != call.digest:
+    if call.versions and not Path(call.versions).is_dir():
+        raise TutorError(
+            f"the worker has no folder {call.versions}: use --versions with one that all can read"
+        )
+    versions = _versions(call.lessons, call.modules, call.versions, call.digest)
+    if _digest(versions) != call.digest:
         raise TutorError(
             "the worker's lessons differ from yours: use the same version, and a --course that all can read"
         )
     try:
         with open_hand_in(Path(call.name), call.content) as hand_in:
+            course = versions.course_of(hand_in.manifest)
             return RemoteResult(grade=grade_hand_in(hand_in, course, call.code))
     except TutorError as error:
         return RemoteResult(problem=printable.escaped(str(error)))
 
 
 @lru_cache(maxsize=2)
-def _course(lessons: str, modules: tuple[str, ...], _digest: str) -> Course:
-    """Load the course once per digest: lessons may be edited while a worker lives."""
-    return GradingBasis.from_options(lessons, "", modules).course
+def _versions(lessons: str, modules: tuple[str, ...], versions: str, _digest: str) -> CourseVersions:
+    """Load the course and its versions once per digest: lessons may be edited while a worker lives."""
+    course = GradingBasis.from_options(lessons, "", modules).course
+    return CourseVersions(course, Path(versions) if versions else None)
 
 
-def _digest(course: Course) -> str:
-    content = msgspec.json.encode([lesson_hashes(course), course.marks], order="deterministic")
+def _digest(versions: CourseVersions) -> str:
+    content = msgspec.json.encode([versions.hashes, versions.current.marks], order="deterministic")
     return hashlib.sha256(content).hexdigest()

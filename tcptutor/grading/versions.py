@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -58,7 +58,9 @@ class LessonChanges(NamedTuple):
             yield decide(f"{answers} that its page does not have, and costs nothing: {named}", shown=True)
 
 
-def lost_versions(graded: Iterable[GradedFile], folder: Path) -> Iterator[str]:
+def lost_versions(
+    graded: Iterable[GradedFile], folder: Path, has_version: Callable[[str], bool]
+) -> Iterator[str]:
     """Yield a line for each version whose lessons are not in the folder, though hand-ins were made with them."""
     made_with = Counter(
         each.grade.other_version
@@ -66,6 +68,8 @@ def lost_versions(graded: Iterable[GradedFile], folder: Path) -> Iterator[str]:
         if each.grade is not None and each.grade.other_version is not None and not each.superseded_by
     )
     for version, number in made_with.items():
+        if has_version(version):
+            continue
         hand_ins = "1 hand-in was" if number == 1 else f"{number} hand-ins were"
         lessons = f"version {quoted(version)}, whose lessons" if version else "lessons that"
         yield f"{hand_ins} made with {lessons} are not in {folder}: the current lessons mark the work"
@@ -145,12 +149,21 @@ class CourseVersions:
                 yield f"{both} of {course.id}, with different lessons: give each its own version"
 
     def course_of(self, made: HandInManifest) -> Course:
-        """Return the version that a hand-in was made with; the current one if none fits."""
+        """Return the version that a hand-in was made with.
+
+        A version with the same name and corrected lessons takes the place of one that is not there; the current version
+        is used if none fits.
+        """
         wanted = _places(made.lessons)
         for hashes, course in zip(self._hashes, (self.current, *self._others), strict=True):
             if hashes == wanted:
                 return self.current if course is self.current else self._load(course)
-        return self.current
+        named = (course for course in self._others if made.version and course.version == made.version)
+        return next(map(self._load, named), self.current)
+
+    def has(self, version: str) -> bool:
+        """Return whether the folder has a version of that name."""
+        return bool(version) and any(each.version == version for each in self._others)
 
     def _load(self, course: Course) -> Course:
         if course.root is None:

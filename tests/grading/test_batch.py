@@ -226,6 +226,7 @@ def test_a_worker_reads_lessons_again_that_were_edited(folder: Path, tmp_path: P
 
 
 def test_a_worker_with_other_lessons_grades_nothing() -> None:
-    asked = {"name": "x", "content": b"", "lessons": str(LESSONS), "digest": "0", "code": "", "modules": ()}
+    asked = {"name": "x", "content": b"", "lessons": str(LESSONS), "versions": "", "digest": "0"}
+    asked |= {"code": "", "modules": ()}
     with pytest.raises(TutorError, match="the worker's lessons differ from yours"):
         session.grade_on_worker(msgspec.msgpack.encode(asked))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -10,13 +11,19 @@ from typing import Any
 
 import pytest
 
+from tcptutor.base.errors import TutorError
 from tcptutor.course.outline import load
 from tcptutor.course.pack import write_pack
 from tcptutor.course.sources import course_folder
+from tcptutor.grading import session
+from tcptutor.grading.batch import GradingBasis
 from tcptutor.grading.evidence.collect import collect
 from tcptutor.grading.evidence.hand_in import write_hand_in
+from tcptutor.grading.versions import CourseVersions
 from tests.command import here as tcptutor
+from tests.command import process
 from tests.grading.evidence.student import KEY, LESSONS, Student, identity, student
+from tests.sweep.test_cluster import cluster
 
 ASKED, RAN = "01-small/01-asked.md", "01-small/02-ran.md"
 CHOICE = '[[question.choice]]\ntext = "RTT"\nfeedback = "That is a time."\n'
@@ -123,6 +130,51 @@ def test_a_folder_of_versions_grades_each_hand_in_by_its_own(
     assert tcptutor("grade", file, "--course", current, "--versions", tmp_path / "ada").returncode == 2
 
 
+@pytest.mark.host
+def test_the_workers_of_a_cluster_grade_each_hand_in_by_its_own_version(
+    edited: Callable[..., Path], tmp_path: Path
+) -> None:
+    first = edited("first", "course.toml", lambda text: f'version = "1"\n{text}')
+    current = edited("current", "course.toml", lambda text: f'version = "2"\n{text}')
+    experiment = next((current / "01-small/experiments").glob("lossy.toml"))
+    experiment.write_text(experiment.read_text().replace("20 ms", "30 ms"), encoding="utf-8")
+    file = hand_in(first, tmp_path, Student.does_asked_and_ran)
+    versions = tmp_path / "versions"
+    versions.mkdir()
+    write_pack(first, versions / "1.tcpcourse")
+    here = graded(file, current, "--versions", versions)
+    assert here[0]["ran experiment"]["outcome"] == "full"
+    with cluster(1) as (address, _):
+        cached = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+        words = ["grade", file, "--course", current, "--key", KEY.code, "--json", "--versions", versions]
+        done = process(*map(str, words), "--cluster", address, env=cached)
+        assert done.returncode == 0, done.stderr
+    (found,) = json.loads(done.stdout)["hand_ins"]
+    assert {f"{each['page']} {each['activity']}": each for each in found["marks"]} == here[0]
+
+
+def test_a_worker_grades_by_the_version_of_the_hand_in(edited: Callable[..., Path], tmp_path: Path) -> None:
+    first = edited("first", "course.toml", lambda text: f'version = "1"\n{text}')
+    current = edited("current", "course.toml", lambda text: f'version = "2"\n{text}')
+    experiment = next((current / "01-small/experiments").glob("lossy.toml"))
+    experiment.write_text(experiment.read_text().replace("20 ms", "30 ms"), encoding="utf-8")
+    file = hand_in(first, tmp_path, Student.does_asked_and_ran)
+    versions = tmp_path / "versions"
+    versions.mkdir()
+    write_pack(first, versions / "1.tcpcourse")
+    total = {}
+    for folder in (None, versions):
+        basis = GradingBasis(current, versions=folder)
+        digest = session._digest(CourseVersions(basis.course, folder))
+        found = session.grade_on_worker(session._encode_call(file, basis, digest))
+        assert found.grade is not None
+        total[folder] = found.grade.total
+    assert total[versions] > total[None]
+    lost = GradingBasis(current, versions=tmp_path / "lost")
+    with pytest.raises(TutorError, match="no folder"):
+        session.grade_on_worker(session._encode_call(file, lost, "0"))
+
+
 def test_a_folder_of_versions_without_the_needed_one_is_reported(
     edited: Callable[..., Path], tmp_path: Path
 ) -> None:
@@ -139,6 +191,31 @@ def test_a_folder_of_versions_without_the_needed_one_is_reported(
     write_pack(edited("changed", ASKED, with_more_choices, first), versions / "again.tcpcourse")
     (line,) = tcptutor(*words).stderr.splitlines()
     assert "1.tcpcourse" in line and "again.tcpcourse" in line and "'1'" in line
+
+
+def test_a_corrected_key_counts_for_an_earlier_version_too(
+    edited: Callable[..., Path], tmp_path: Path
+) -> None:
+    """The author corrects the key in the current version and in the earlier one, and changes an experiment."""
+
+    def corrected(text: str) -> str:
+        return text.replace("correct = true\n", "", 1).replace(CHOICE, f"{CHOICE}correct = true\n", 1)
+
+    first = edited("first", "course.toml", lambda text: f'version = "1"\n{text}')
+    file = hand_in(first, tmp_path, Student.does_asked_and_ran)
+    current = edited("current", "course.toml", lambda text: f'version = "2"\n{text}')
+    experiment = next((current / "01-small/experiments").glob("lossy.toml"))
+    experiment.write_text(experiment.read_text().replace("20 ms", "30 ms"), encoding="utf-8")
+    (current / ASKED).write_text(corrected((current / ASKED).read_text()), encoding="utf-8")
+    versions = tmp_path / "versions"
+    shutil.copytree(first, versions / "1")
+    before, _ = graded(file, current, "--versions", versions)
+    assert (before["asked which"]["outcome"], before["ran experiment"]["outcome"]) == ("full", "full")
+    page = versions / "1" / ASKED
+    page.write_text(corrected(page.read_text()), encoding="utf-8")
+    after, remarks = graded(file, current, "--versions", versions)
+    assert (after["asked which"]["outcome"], after["ran experiment"]["outcome"]) == ("none", "full")
+    assert remarks == ["made with other lessons: 1 of 5 pages differs: asked"]
 
 
 def test_a_hand_in_of_another_course_is_refused_and_not_marked(
