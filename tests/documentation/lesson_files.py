@@ -59,9 +59,9 @@ the comma in 1,448 may go), `code`, `{placeholders}`, links and figures: a text 
 `original = "..."` is a digest of the words that a part (the page's own texts, a question, a figure) was translated
 from. Once they change, students see the original of this part, so nobody is marked by an old text; `lint` warns, and
 names the new digest to write after you have compared. `module.toml` and `course.toml` may be translated for titles,
-and with `glossary` in place of MODULE the terms; the app's own words stay in English. Without `--language`,
-`language` in the configuration file counts, then the locale. If the lessons themselves are not in English, write
-`language` in `course.toml`.
+and with `glossary` in place of MODULE the terms; the app's own words stay in English, lectures and question banks in
+the original. Without `--language`, `language` in the configuration file counts, then the locale. If the lessons
+themselves are not in English, write `language` in `course.toml`.
 
 ## Reference
 

@@ -18,6 +18,7 @@ import pytest
 from tcptutor.authoring.lint import lint
 from tcptutor.authoring.page_claims import page_claims, page_trials
 from tcptutor.authoring.texts import all_texts
+from tcptutor.authoring.translations import find_problems
 from tcptutor.base import places
 from tcptutor.base.errors import UsageError
 from tcptutor.base.printable import is_printable
@@ -27,6 +28,7 @@ from tcptutor.course.outline import pages
 from tcptutor.course.page_record import PageRecord
 from tcptutor.course.quantities import expression
 from tcptutor.course.step import Step
+from tests.course.translated import write_translation
 from tests.fuzz.reader import Reader
 
 _MODULE = "03-parallel-streams"
@@ -150,6 +152,34 @@ def _in_course(place: str) -> Callable[[Path], None]:
     return read
 
 
+_TRANSLATED = f"{_MODULE}/01-what-a-stream-is.md"
+
+
+def _translations() -> Sequence[bytes]:
+    """A page with its words as a translation has them, and each with a word more."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = _course(Path(folder), b"")
+        write_translation(root, "de", _TRANSLATED, figures=True)
+        write_translation(root, "fr", _TRANSLATED, change=str)
+        return [(root / language / _TRANSLATED).read_bytes() for language in ("de", "fr")]
+
+
+def _translated(path: Path) -> None:
+    """A course with that translation of a page: its ids, choices and right answers stay those of the page."""
+    with tempfile.TemporaryDirectory() as folder:
+        data = _as_toml(path.read_bytes())
+        root = _course(Path(folder), data)
+        (root / "de" / _MODULE).mkdir(parents=True)
+        (root / "de" / _TRANSLATED).write_bytes(data)
+        found = find_problems(root)
+        assert all(is_printable(line) for line in (*found.problems, *found.changed))
+        original, shown = (read_course(root, language)[0].modules[0].steps[0] for language in ("", "de"))
+        _do(shown)
+        for before, now in zip(original.activities, shown.activities, strict=True):
+            assert (before.id, before.entry_ids) == (now.id, now.entry_ids)
+            assert before.reference() == now.reference()
+
+
 def _do(step: Step) -> None:
     """What the app does with a page before there is a run."""
     assert all(is_printable(text, lines=True) for text in all_texts(step)), (
@@ -233,6 +263,7 @@ READERS: tuple[Reader, ...] = (
     Reader("module", ".toml", _with_json(_one(_MODULE, "module.toml")), _in_course(f"{_MODULE}/module.toml")),
     Reader("course", ".toml", _with_json(_one("course.toml")), _in_course("course.toml")),
     Reader("glossary", ".toml", _with_json(_one("glossary.toml")), _in_course("glossary.toml")),
+    Reader("translation", ".md", _with_json(_translations), _translated),
     Reader("published", ".toml", _with_json(_documents), _published),
     Reader("expression", ".txt", _EXPRESSIONS.splitlines, _expression),
 )
