@@ -9,10 +9,12 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from tcptutor.analysis.observed.changes import changes_of_ends
 from tcptutor.base import units
 from tcptutor.base.causes import CAUSE_NAMES
 from tcptutor.base.columns import wrapped
 from tcptutor.base.key_names import key_name
+from tcptutor.figures.axes import rounded_up
 from tcptutor.figures.lines import BAD, MUTED, STRONG, TEXT, Line, paragraph
 from tcptutor.run import Environment, Run
 from tcptutor.study import words
@@ -25,6 +27,8 @@ from tcptutor.ui.widgets.chart.history import STEPS
 from tcptutor.ui.widgets.chart.scene import WINDOW, FlowCurve, GuideLine, Scene
 
 _NO_ENVIRONMENT = Environment(backend="", clock="", kernel="")
+_ROOM = 1.04
+"""Upper end of the axis over the highest limit, if nothing else is drawn."""
 _STALE_TEXT = "these settings cannot be run: this is the forecast for the last that could"
 
 
@@ -93,6 +97,9 @@ def scene_of_forecast(forecast: Forecast, comparisons: Sequence[ComparisonRun]) 
     warm = int(experiment.flows.warmup / experiment.seconds * STEPS)
     measured = [*curves, *([_curve(trajectory, experiment.seconds)] if trajectory else [])]
     upper, peak = axis_top(measured, warm, guides)
+    if guides and not measured and not any(guide.kind == "expected" for guide in guides):
+        # Without a forecast of cwnd, the limits are all there is to see.
+        upper = rounded_up(_ROOM * max(value for guide in guides for _, value in guide.points))
     return Scene(
         seconds=experiment.seconds,
         warmup=experiment.flows.warmup,
@@ -106,6 +113,7 @@ def scene_of_forecast(forecast: Forecast, comparisons: Sequence[ComparisonRun]) 
         peak=peak,
         flows=2 if curves else 1,
         ended=True,
+        host_changes=changes_of_ends(experiment),
     )
 
 
