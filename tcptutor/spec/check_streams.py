@@ -17,9 +17,7 @@ def check_plausible_streams(experiment: Experiment, most: int) -> None:
     changes = _of_streams(experiment)
     for change in changes:
         if change.value != round(change.value) or not 1 <= change.value <= most:
-            raise ParameterError(
-                f"changes: a pair cannot have {change.value:g} streams: use 1 or more; on_times pauses a flow"
-            )
+            raise ParameterError(f"changes: {change.value:g} streams are not possible: use 1 or more")
         if not 0 <= change.pair <= experiment.pairs:
             raise ParameterError(
                 f"changes: there is no pair {change.pair} with {experiment.pairs}"
