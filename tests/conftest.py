@@ -19,6 +19,7 @@ from tcptutor.backends.guest.backend import GuestBackend
 from tcptutor.backends.guest.snapshots import Snapshots
 from tcptutor.base import places
 from tcptutor.base.errors import ImageDamaged
+from tcptutor.base.language_tags import locale_language
 from tcptutor.course.outline import OpenedCourse
 from tests import durations, examples, full, leftovers, order
 from tests.progress import Progress
@@ -29,6 +30,10 @@ Build = Callable[..., spec.Experiment]
 for _number, _usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, _usual)
+
+# A developer's locale would show translated pages, where tests read the original.
+if locale_language(os.environ).partition("-")[0] not in ("", "en"):
+    os.environ["LC_ALL"] = "C.UTF-8"
 
 
 # How long an example takes says something about the machine, and nothing about what is tested.
