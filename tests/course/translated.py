@@ -15,7 +15,8 @@ ENDING = "übersetzt"
 
 def marked(text: str) -> str:
     """The text with a word at its end."""
-    return f"{text} {ENDING}"
+    ends_in_figure = text.rstrip().rpartition("\n")[2].startswith("![")
+    return f"{text}\n\n{ENDING}" if ends_in_figure else f"{text} {ENDING}"
 
 
 def write_translation(
