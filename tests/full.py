@@ -358,6 +358,12 @@ FULL_ONLY = {
     "tests/terminal/test_lecture.py::test_a_line_that_drops_three_times_costs_nothing": FullOnly(
         "a lecture with live runs in the guest takes a minute; a plain run gives it with recordings", ("replay",)
     ),
+    "tests/terminal/test_own_course.py::test_a_preview_follows_the_files_and_leaves_no_trace": FullOnly(
+        "ten seconds; tests/ui/test_preview.py follows files in a plain run"
+    ),
+    "tests/terminal/test_own_course.py::test_a_student_changes_between_two_courses": FullOnly(
+        "starts the app three times; tests/ui/test_course_switch.py changes in a plain run"
+    ),
     "tests/terminal/test_pane.py::test_a_flow_by_hand_is_drawn_and_survives_the_terminal": FullOnly(
         "starts the app and a guest; a shell in it and a terminal that closes are in a plain run"
     ),

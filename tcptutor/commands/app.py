@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
@@ -66,7 +67,22 @@ def open_app(module: str | None, backend: str, clock: str, plain: bool | None, l
         raise TutorError(
             "the app needs a terminal: open one, or use `tcptutor --plain` for the course as lines of text"
         )
-    return run_app(module, make_lab, language=translation)
+    from tcptutor.study.course_switch import CourseSwitch  # noqa: PLC0415
+
+    switch = CourseSwitch()
+    code = run_app(module, make_lab, language=translation, switch=switch)
+    if switch.chosen is not None:
+        _start_again(switch.chosen.given, backend, clock)
+    return code
+
+
+def _start_again(course: str, backend: str, clock: str) -> NoReturn:
+    """Start the program again in another course, the shipped one if `course` is empty."""
+    os.environ.pop("TCPTUTOR_COURSE", None)
+    given = ["--course", course] if course else []
+    command = [sys.executable, "-m", "tcptutor", *given, "--backend", backend, "--clock", clock, "--no-plain"]
+    sys.stdout.flush()
+    os.execv(sys.executable, command)  # noqa: S606  # our own interpreter
 
 
 def _remember_course() -> None:

@@ -46,7 +46,9 @@ from tcptutor.ui.widgets.home.facts import HomeCopy, HomeFacts, gather
 if TYPE_CHECKING:
     from tcptutor.backends.lab import Lab
     from tcptutor.course.glossary import Term
+    from tcptutor.course.known_courses import KnownCourse
     from tcptutor.course.step import Step
+    from tcptutor.study.course_switch import CourseSwitch
     from tcptutor.ui.bench import Bench
     from tcptutor.ui.find_index import FindIndex
     from tcptutor.ui.history_state import HistoryState
@@ -98,6 +100,8 @@ class TutorApp(Frame):
         self.workbench: Workbench | None = None
         self.run_history: HistoryState | None = None
         self._index: FindIndex | None = None
+        self.course_switch: CourseSwitch | None = None
+        """The student's other courses; None if the app can show no other."""
         self._link_sources: list[ModulePage] = []
         """Pages with followed links, to return to; the latest last."""
 
@@ -152,6 +156,16 @@ class TutorApp(Frame):
         self.theme = themes.named(name).name
         self._keep(partial(self.settings.set_theme, name))
         self._point_at_file("theme")
+
+    def change_course(self, course: KnownCourse) -> None:
+        """Leave this course for another one of the student's."""
+        assert self.course_switch is not None
+        try:
+            self.course_switch.choose(course)
+        except TutorError as error:
+            self.notify(str(error), severity="error", timeout=15)
+        else:
+            self.exit()
 
     def _point_at_file(self, setting: str) -> None:
         """Say that a choice does not last if the user's configuration file has the setting."""

@@ -20,7 +20,7 @@ _UNLISTED = ("app.commands", "app.search", "app.quit-anywhere")
 
 def entries(screen: TutorScreen) -> list[PaletteEntry]:
     """Return the actions of `screen`, the next step of the page at the top, and settings."""
-    return [*_actions(screen), *_settings(screen.tutor, screen.app.theme)]
+    return [*_actions(screen), *_courses(screen.tutor), *_settings(screen.tutor, screen.app.theme)]
 
 
 def _actions(screen: TutorScreen) -> Iterator[PaletteEntry]:
@@ -41,6 +41,13 @@ def _actions(screen: TutorScreen) -> Iterator[PaletteEntry]:
 def _run_action(screen: Screen[Any], action: str) -> None:
     # A worker of the app: in a task of the screen, turning the page would wait for its own end.
     screen.app.run_worker(screen.run_action(action))
+
+
+def _courses(tutor: Tutor) -> Iterator[PaletteEntry]:
+    for course in tutor.course_switch.others() if tutor.course_switch else ():
+        about = "it has its own journal and marks; this course stays as it is"
+        go = partial(tutor.change_course, course)
+        yield PaletteEntry("actions", f"Change to {course.title}", "course", about, go, is_offered=True)
 
 
 def _settings(tutor: Tutor, theme: str) -> Iterator[PaletteEntry]:

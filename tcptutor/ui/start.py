@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tcptutor.backends.lab import Lab
     from tcptutor.course import Course, OpenedCourse
     from tcptutor.journal import Journal
+    from tcptutor.study.course_switch import CourseSwitch
     from tcptutor.ui.widgets.home.facts import HomeFacts
 
 
@@ -39,6 +40,7 @@ def run_app(
     lessons: Path | None = None,
     opened: OpenedCourse | None = None,
     language: str = "",
+    switch: CourseSwitch | None = None,
 ) -> int:
     """Run the app until the student leaves it, and return the exit code.
 
@@ -48,6 +50,7 @@ def run_app(
         lessons: course folder; by default the shipped course.
         opened: the course, if it is open already.
         language: translation of the lessons to show; empty for the original.
+        switch: takes the course that the student changes to; None if the app can show no other.
 
     Raises:
         UsageError: if the module does not exist.
@@ -73,7 +76,7 @@ def run_app(
     try:
         with app_is_open():
             code = asyncio.run(
-                _run(opened, journal, facts, make_lab or _default_lab, modules.get(module or ""))
+                _run(opened, journal, facts, make_lab or _default_lab, modules.get(module or ""), switch)
             )
     finally:
         gc.enable()
@@ -123,6 +126,7 @@ async def _run(
     facts: HomeFacts | None,
     make_lab: Callable[[], Lab],
     module: str | None,
+    switch: CourseSwitch | None,
 ) -> int:
     from tcptutor.base import glyphs  # noqa: PLC0415
     from tcptutor.ui.app import TutorApp  # noqa: PLC0415
@@ -131,6 +135,7 @@ async def _run(
         opened.course, journal, make_lab, problems=opened.problems, copied_facts=facts, module=module
     )
     app.glyphs = glyphs.for_terminal(os.environ)
+    app.course_switch = switch
     try:
         await app.run_async()
         app.keep_home_facts()

@@ -27,9 +27,11 @@ from tcptutor.ui.widgets.bars import KeyBar, TopBar
 
 if TYPE_CHECKING:
     from tcptutor.course.glossary import Term
+    from tcptutor.course.known_courses import KnownCourse
     from tcptutor.course.step import Step
     from tcptutor.run import Environment
     from tcptutor.spec import Experiment
+    from tcptutor.study.course_switch import CourseSwitch
     from tcptutor.study.live import Live
     from tcptutor.ui.bench import Bench
     from tcptutor.ui.configuration.configuration import Configuration
@@ -70,6 +72,8 @@ class Tutor(Protocol):
     """Characters that the terminal can show."""
     configuration: Configuration
     """Settings and keys from the configuration files."""
+    course_switch: CourseSwitch | None
+    """The student's other courses; None if the app can show no other."""
     problems: tuple[str, ...]
     """Problems in lesson files, a line each; empty until all files are read."""
 
@@ -103,6 +107,9 @@ class Tutor(Protocol):
 
     def choose_bell(self, rings: bool) -> None:
         """Ring the terminal's bell at the end of a long run, or not, now and in later sessions."""
+
+    def change_course(self, course: KnownCourse) -> None:
+        """Leave this course for another one of the student's."""
 
     def choose_theme(self, name: str) -> None:
         """Show all in that theme, now and in later sessions."""
