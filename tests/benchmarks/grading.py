@@ -1,5 +1,5 @@
 """A class that hands in the whole course, graded: how large a hand-in is, how many a second a core, what a second core
-adds, and whether memory grows with their number.
+adds, how long `class` takes then, and whether memory grows with their number.
 
 `python -m tests.benchmarks.grading [N]` takes the runs of `tcptutor lint --run` from the cache, and makes the others.
 """
@@ -50,14 +50,19 @@ async def _fill(course: Course, cache: RunCache) -> None:
             print(f"      made {missing[number].name} {problem}", flush=True)
 
 
-def _seconds(files: list[Path], jobs: int, folder: Path) -> float:
-    """Of a grading with nothing in the cache of grades."""
+def _graded(files: list[Path], jobs: int, folder: Path) -> tuple[float, float]:
+    """Grade with nothing in the cache of grades; return the seconds of the wall clock and of a processor."""
     shutil.rmtree(folder, ignore_errors=True)
+    return _seconds(["grade", *map(str, files), "--jobs", str(jobs), "--format", "csv"], folder)
+
+
+def _seconds(words: list[str], folder: Path) -> tuple[float, float]:
     environment = {**os.environ, "XDG_CACHE_HOME": str(folder)}
-    began = time.monotonic()
-    command = [TCPTUTOR, "grade", *map(str, files), "--jobs", str(jobs), "--format", "csv"]
-    subprocess.run(command, env=environment, check=True, capture_output=True)
-    return time.monotonic() - began
+    began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([TCPTUTOR, *words], env=environment, check=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    worked = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return time.monotonic() - began, worked
 
 
 def main(number: int) -> None:
@@ -75,11 +80,14 @@ def main(number: int) -> None:
         size = files[0].stat().st_size
         print(f"      {len(collected.runs)} runs, {len(collected.events)} events, {size / 1e6:.1f} MB")
         graded = folder / "cache"
-        few, alone = _seconds(files[:1], 1, graded), _seconds(files, 1, graded)
-        both = _seconds(files, 2, graded)
-        each = (alone - few) / (number - 1)
-        print(f"      {each:.2f} s a hand-in, {1 / each:.2f} a second a core")
+        (_, few), (alone, worked) = _graded(files[:1], 1, graded), _graded(files, 1, graded)
+        both, _ = _graded(files, 2, graded)
+        print(f"      {(worked - few) / (number - 1):.2f} s of a processor for each hand-in")
         print(f"      two workers {alone / both:.2f} times as fast as one")
+        waited, worked = _seconds(["class", *map(str, files), "--text"], graded)
+        print(
+            f"      class of {number} from the cache of grades: {waited:.1f} s, {worked:.1f} s of a processor"
+        )
         most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
         print(f"      {most:.0f} MB at most in one process, of {number} hand-ins")
 
