@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from operator import gt
 from typing import Any
@@ -20,11 +20,10 @@ import msgspec
 from tcptutor import spec
 from tcptutor.base.errors import ParameterError
 from tcptutor.base.printable import is_printable
+from tcptutor.run.bounds import LONGEST, MOST_COUNT, MOST_RATE, MOST_TIME, bounds
 from tcptutor.run.record import TABLES, CapturedAt, FlowResult, Run, UdpResult
 from tcptutor.run.tables import Table
 
-LONGEST = 1e5
-"""Largest time of a sample, seconds since the start of the traffic: a bit more than a day."""
 FLOW_SECONDS = 4e6
 """Largest number of flows times seconds, so that a loop over both ends in time."""
 TEXT = 2000
@@ -33,17 +32,10 @@ _MAX_NAME = 200
 """Characters of a name, such as that of a kernel."""
 _MAX_ENTRIES = 1024
 """Largest number of flows, and of entries in a list."""
-_MAX_COUNT = 1 << 53
-"""Largest exact integer of a float; a kernel that counts bytes at 100 Gbit/s reaches it in eight days."""
 _LATEST_YEAR = 2200
 """Latest year: 64 bits of nanoseconds since 1970, as in packet files, hold it."""
-_MAX_TIME, _MAX_RATE = 1e9, 1e21
-"""Largest duration, s, and rate, bit/s; the kernel's "no limit" is 2^64 bytes/s."""
 _ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _INTERFACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}")
-_SIGNED = {"acked", "sent", "window", "first", "last"}
-"""Byte offsets of a flow, which can lie before its first byte, and are -1 if not traced."""
-_RATES = {"delivery_rate", "pacing_rate"}
 _OWNER_COLUMNS = {"flow", "host"}
 """Columns that name the owner of a row."""
 
@@ -71,12 +63,12 @@ def check_frame(run: Run) -> None:
         _text(what, text, _MAX_NAME)
     _texts("environment", (*where.algorithms, *where.qdiscs, *where.versions, *where.versions.values()))
     _texts("lab", (*where.lab, *where.lab.values()))
-    _within("hz", where.hz, 0, _MAX_COUNT)
+    _within("hz", where.hz, 0, MOST_COUNT)
     _texts("supplied", run.supplied)
     _texts("sentences", (where.reason, run.note, *run.fidelity.reasons))
     _checks(run.fidelity.checks)
-    _within("wall_s", run.wall_s, 0.0, _MAX_TIME)
-    _within("experiment_s", run.experiment_s, 0.0, _MAX_TIME)
+    _within("wall_s", run.wall_s, 0.0, MOST_TIME)
+    _within("experiment_s", run.experiment_s, 0.0, MOST_TIME)
     _flows(run.flows, run.experiment.total_streams)
     _udp(run.udp)
     _captured(run.captured)
@@ -85,8 +77,9 @@ def check_frame(run: Run) -> None:
 class RowsCheck:
     """Checks the tables of a run, each at once or in consecutive pieces."""
 
-    def __init__(self, experiment: spec.Experiment) -> None:
-        self._streams = experiment.total_streams
+    def __init__(self, experiment: spec.Experiment, *, are_bounded: bool = False) -> None:
+        """Prepare for the tables of a run of `experiment`; `are_bounded` if a decoder has checked their `bounds`."""
+        self._streams, self._are_bounded = experiment.total_streams, are_bounded
         self._latest: dict[tuple[str, int], float] = {}
 
     def check(self, name: str, table: Table[Any]) -> None:
@@ -94,7 +87,7 @@ class RowsCheck:
         if not len(table):
             return
         fields = table.row.__struct_fields__
-        for field in fields:
+        for field in () if self._are_bounded else fields:
             _column(f"{name}: {field}", field, table)
         owners = next((table.column(field) for field in fields if field in _OWNER_COLUMNS), None)
         most = self._streams if name in ("samples", "acks", "retransmissions") else _MAX_ENTRIES
@@ -106,19 +99,18 @@ class RowsCheck:
 
 
 def _column(what: str, field: str, table: Table[Any]) -> None:
-    column = table.column(field)
-    if column.typecode == "d":
-        # NaN represents None and fails every comparison.
-        known = [x for x in column if x == x] if table.is_optional(field) else column  # noqa: PLR0124
-        if math.isnan(math.fsum(known)):
-            raise ValueError(f"{what} is not a number")
-        high = LONGEST if field == "t" else _MAX_RATE if field in _RATES else _MAX_TIME
-        _extremes(what, known, 0.0, high)
-    elif column.typecode == "q":
-        _extremes(what, column, -_MAX_COUNT if field in _SIGNED else 0, _MAX_COUNT)
+    limits = bounds(field, table.kind(field))
+    if limits is None:
+        return
+    column: Sequence[float] = table.column(field)
+    if table.is_optional(field):
+        column = [x for x in column if x == x]  # noqa: PLR0124  # NaN represents None and fails every comparison
+    elif table.kind(field) is float and math.isnan(math.fsum(column)):
+        raise ValueError(f"{what} is not a number")
+    _extremes(what, column, *limits)
 
 
-def _extremes(what: str, column: array[Any] | list[float], low: float, high: float) -> None:
+def _extremes(what: str, column: Sequence[float], low: float, high: float) -> None:
     if len(column):
         _within(what, min(column), low, high)
         _within(what, max(column), low, high)
@@ -133,6 +125,8 @@ def _rising(
         if any(map(gt, times, times[1:])) or times[0] < latest.get(0, 0.0):
             raise ValueError(f"{name}: its times do not rise")
         return {0: times[-1]}
+    if not any(map(gt, times, times[1:])) and times[0] >= max(latest.values(), default=0.0):
+        return {**latest, **dict(zip(owners, times, strict=True))}  # in order of time, whosoever they are
     for owner, t in zip(owners, times, strict=True):
         if t < latest.get(owner, 0.0):
             raise ValueError(f"{name}: the times of {owner} do not rise")
@@ -183,7 +177,7 @@ def _checks(checks: Mapping[str, float | int | str | bool]) -> None:
     _texts("checks", (*checks, *(each for each in checks.values() if isinstance(each, str))))
     for name, value in checks.items():
         if not isinstance(value, str):
-            _within(f"checks: {name}", value, -_MAX_RATE, _MAX_RATE)
+            _within(f"checks: {name}", value, -MOST_RATE, MOST_RATE)
 
 
 def _check_numbers(what: str, result: msgspec.Struct) -> None:
@@ -192,7 +186,7 @@ def _check_numbers(what: str, result: msgspec.Struct) -> None:
         if isinstance(value, str):
             _text(f"{what}: {name}", value, _MAX_NAME)
         elif value is not None:
-            most = _MAX_COUNT if isinstance(value, int) else _MAX_RATE if name.endswith("_bps") else _MAX_TIME
+            most = MOST_COUNT if isinstance(value, int) else MOST_RATE if name.endswith("_bps") else MOST_TIME
             _within(f"{what}: {name}", value, 0, most)
 
 

@@ -6,10 +6,11 @@ import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, ClassVar, Generic, Self, TypeVar, get_type_hints, overload
+from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar, get_type_hints, overload
 
 import msgspec
 
+from tcptutor.run.bounds import bounds
 from tcptutor.run.samples import (
     AckSample,
     QueueSample,
@@ -35,6 +36,13 @@ def _or_nan(numbers: Iterable[float | None]) -> Iterable[float]:
     return (math.nan if number is None else number for number in numbers)
 
 
+def _array(code: str, numbers: Sequence[Any]) -> array[Any]:
+    if numbers and numbers[0] == numbers[-1] and numbers.count(numbers[0]) == len(numbers):
+        # Many columns have a single value, and to multiply an array is fast.
+        return array(code, _or_nan(numbers[:1])) * len(numbers)
+    return array(code, _or_nan(numbers) if code == "d" and None in numbers else numbers)
+
+
 @cache
 def _types(row: type[msgspec.Struct]) -> list[Any]:
     hints = get_type_hints(row)
@@ -42,13 +50,25 @@ def _types(row: type[msgspec.Struct]) -> list[Any]:
 
 
 def columns_type(row: type[msgspec.Struct]) -> Any:
-    """Return a struct of the columns of such rows, as in a file; None stands for a column of the field's default."""
+    """Return a struct of the columns of such rows, as in a file; None stands for a column of the field's default.
+
+    Decoding it checks the `bounds` of all numbers.
+    """
     columns: list[tuple[str, Any] | tuple[str, Any, None]] = []
     for field, kind in zip(msgspec.structs.fields(row), _types(row), strict=True):
-        column: Any = list[int if kind is bool else kind]  # type: ignore[misc]
+        column: Any = list[_bounded(field.name, kind)]  # type: ignore[misc]
         has_default = field.default is not msgspec.NODEFAULT
         columns.append((field.name, column | None, None) if has_default else (field.name, column))
     return msgspec.defstruct(row.__name__, columns)
+
+
+def _bounded(field: str, kind: Any) -> Any:
+    limits = bounds(field, kind)
+    if limits is None:
+        return int
+    limited: Any = msgspec.Meta(ge=limits[0], le=limits[1])
+    number: Any = Annotated[int, limited] if kind is int else Annotated[float, limited]
+    return number if kind in _KINDS else number | None
 
 
 _fields = cache(msgspec.structs.fields)
@@ -112,6 +132,10 @@ class Table(Sequence[Row], Generic[Row]):
         """Return the numbers of a field, in the order of the rows."""
         return self._columns[self.row.__struct_fields__.index(name)]
 
+    def kind(self, name: str) -> Any:
+        """Return the type of that column's values in a row: int, bool, float or float | None."""
+        return self._types[self.row.__struct_fields__.index(name)]
+
     def is_optional(self, name: str) -> bool:
         """Return True if values of that column can be None."""
         return self._converters[self.row.__struct_fields__.index(name)] is _or_none
@@ -156,8 +180,7 @@ class Table(Sequence[Row], Generic[Row]):
             if values is None:
                 values = [field.default] * max(lengths)
             # An array of integers takes a list three times as fast as extend does.
-            known = _or_nan(values) if table.is_optional(field.name) else array(column.typecode, values)
-            column.extend(known)
+            column.extend(_array(column.typecode, values))
         return table
 
 

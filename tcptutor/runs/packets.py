@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 from tcptutor.base import files
 from tcptutor.run import Run, frames
-from tcptutor.run.check import LONGEST, check_interface
+from tcptutor.run.bounds import LONGEST
+from tcptutor.run.check import check_interface
 from tcptutor.run.frames import CapturedPacket
 from tcptutor.wire.protocol import CapturedPackets
 

@@ -27,7 +27,8 @@ from tcptutor.base.errors import TutorError
 from tcptutor.base.places import STATE_ELSEWHERE
 from tcptutor.base.printable import escaped
 from tcptutor.run import FORMAT_VERSION, Environment, Run, save
-from tcptutor.run.check import LONGEST, RowsCheck, check_frame, check_interface
+from tcptutor.run.bounds import LONGEST
+from tcptutor.run.check import RowsCheck, check_frame, check_interface
 from tcptutor.runs import packets
 from tcptutor.spec import Experiment
 from tcptutor.wire import protocol
