@@ -9,6 +9,7 @@ from typing import Any
 
 from tcptutor.analysis import Expectation, Throughput, expect, is_path_known, window_trajectories
 from tcptutor.run import SSTHRESH_INFINITE, Run, UdpSample
+from tcptutor.run.flow_columns import FlowColumns, rows_of_flows
 
 POINTS = 1200
 """Points of a curve: a column of a printed page has about as many dots."""
@@ -36,16 +37,11 @@ class Curve:
 
 def columns(run: Run) -> dict[int, dict[str, Sequence[Any]]]:
     """Return the samples' columns of each flow."""
-    table = run.samples
-    rows: dict[int, list[int]] = {}
-    for index, flow in enumerate(table.column("flow")):
-        rows.setdefault(flow, []).append(index)
     names = ("t", "cwnd", "ssthresh", "rtt", "bytes_acked", "retransmits")
-    values = {name: table.column(name) for name in names}
-    return {
-        flow: {name: [values[name][index] for index in indexes] for name in names}
-        for flow, indexes in sorted(rows.items())
-    }
+    flows = (
+        (flow, FlowColumns(run.samples, rows)) for flow, rows in sorted(rows_of_flows(run.samples).items())
+    )
+    return {flow: {name: samples.column(name) for name in names} for flow, samples in flows}
 
 
 def cwnd(run: Run, overlaid: bool) -> list[Curve]:

@@ -30,6 +30,7 @@ from tcptutor.base.chart import (
 from tcptutor.base.errors import TutorError, UnitError, UsageError, unknown
 from tcptutor.exchange.curves import QUANTITIES, Curve
 from tcptutor.run import Run, cuts_at
+from tcptutor.run.flow_columns import FlowColumns, rows_of_flows
 from tcptutor.runs import packets
 from tcptutor.spec import ALGORITHMS, Experiment, shown_settings
 
@@ -274,14 +275,9 @@ def flow_label(flow: int, role: str, experiment: Experiment) -> str:
 
 def _losses(run: Run) -> list[float]:
     """Return the times of the loss events of all flows, s."""
-    table = run.samples
     names = ("ca_state", "ssthresh", "retransmits", "delivered_ce", "total_rto", "bytes_acked")
-    rows: dict[int, list[int]] = {}
-    for index, flow in enumerate(table.column("flow")):
-        rows.setdefault(flow, []).append(index)
-    columns, t = [table.column(name) for name in names], table.column("t")
-    found = ((at, cuts_at(*([column[row] for row in at] for column in columns))) for at in rows.values())
-    return sorted(t[at[place]] for at, cuts in found for place in cuts.losses)
+    flows = (FlowColumns(run.samples, rows) for rows in rows_of_flows(run.samples).values())
+    return sorted(flow.column("t")[at] for flow in flows for at in cuts_at(*map(flow.column, names)).losses)
 
 
 def parse_span(text: str) -> tuple[float, float]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import pairwise
+from operator import attrgetter
 from typing import NamedTuple
 
 from tcptutor.base import units
@@ -68,14 +70,15 @@ def allowed_bytes(experiment: Experiment, start: float, end: float, reverse: boo
 def queue_excess(experiment: Experiment, queue: Sequence[QueueSample]) -> str:
     """Explain why the bottleneck carried too much in the measured time, by its own counter; empty if it did not."""
     warmup = experiment.flows.warmup
-    rows = [row for row in queue if row.t >= warmup]
-    if len(rows) < 2:
+    start = bisect_left(queue, warmup, key=attrgetter("t"))
+    if len(queue) - start < 2:
         # Judge a very short run by all of its samples.
-        rows = list(queue)
-    if len(rows) < 2:
+        start = 0
+    if len(queue) < 2:
         return ""
-    seconds, sent = rows[-1].t - rows[0].t, rows[-1].sent - rows[0].sent
-    most = allowed_bytes(experiment, rows[0].t, rows[-1].t)
+    first, last = queue[start], queue[-1]
+    seconds, sent = last.t - first.t, last.sent - first.sent
+    most = allowed_bytes(experiment, first.t, last.t)
     if most is None or seconds <= 0 or sent <= most * (1 + SLACK):
         return ""
     return _too_much(8 * sent / seconds, 8 * most / seconds)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
-from operator import itemgetter
-from typing import Any
+from collections.abc import Sequence
 
 from tcptutor.run import Ended, Finished, FlowResult, QueueSample, SampleTable, arrived_bytes, cuts_at
 from tcptutor.run.capacity import FlowSpan
+from tcptutor.run.flow_columns import FlowColumns, rows_of_flows
 from tcptutor.run.plausible import PlausibilityChecks, largest_window
 from tcptutor.spec import Experiment
 
@@ -20,21 +18,17 @@ _HANDSHAKE = 1
 class _FlowSamples:
     """Columns of a flow's samples in order of time, without a row object per sample."""
 
-    def __init__(self, samples: SampleTable, rows: list[int]) -> None:
-        # itemgetter with a single index returns no tuple.
-        pick: Callable[[array[Any]], tuple[Any, ...]] = (
-            itemgetter(*rows) if len(rows) > 1 else lambda column: tuple(column[row] for row in rows)
+    def __init__(self, columns: FlowColumns) -> None:
+        of = columns.column
+        self.t, self.cwnd, self.rtt = of("t"), of("cwnd"), of("rtt")
+        self.bytes_acked, self.bytes_received, self.segs_out = map(
+            of, ("bytes_acked", "bytes_received", "segs_out")
         )
-        self.t, self.cwnd, self.rtt = (pick(samples.column(name)) for name in ("t", "cwnd", "rtt"))
-        self.bytes_acked, self.bytes_received, self.segs_out, self.retransmits, self.mss = (
-            pick(samples.column(name))
-            for name in ("bytes_acked", "bytes_received", "segs_out", "retransmits", "mss")
+        self.retransmits, self.mss = of("retransmits"), of("mss")
+        self.ssthresh, self.ca_state, self.delivered_ce, self.total_rto = map(
+            of, ("ssthresh", "ca_state", "delivered_ce", "total_rto")
         )
-        self.ssthresh, self.ca_state, self.delivered_ce, self.total_rto = (
-            pick(samples.column(name)) for name in ("ssthresh", "ca_state", "delivered_ce", "total_rto")
-        )
-        delivered = pick(samples.column("delivered"))
-        self.arrived = arrived_bytes(self.bytes_acked, delivered, self.mss, self.ca_state)
+        self.arrived = arrived_bytes(self.bytes_acked, of("delivered"), self.mss, self.ca_state)
 
     def cuts(self, first: int, last: int) -> tuple[int, int]:
         """Return the numbers of loss events and of reductions by marks between two samples."""
@@ -115,10 +109,12 @@ def flow_spans(
         samples: The run's samples.
         experiment: The run's experiment.
     """
-    rows: dict[int, list[int]] = {flow: [] for flow, _ in flows}
-    for row, number in enumerate(samples.column("flow")):
-        rows[number].append(row)
-    found = (_flow_span(flow, pair, _FlowSamples(samples, rows[flow]), experiment) for flow, pair in flows)
+    rows = rows_of_flows(samples)
+    found = (
+        _flow_span(flow, pair, _FlowSamples(FlowColumns(samples, rows[flow])), experiment)
+        for flow, pair in flows
+        if flow in rows
+    )
     return [result for result in found if result is not None]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import msgspec
@@ -195,12 +195,18 @@ def arrived_bytes(
     recovery covers bytes that arrived long before. The kernel counts full segments of them, as reported by
     the receiver.
     """
+    if not any(ca_state):  # nothing is ever missing
+        known = list(bytes_acked)
+        return known if known == sorted(known) else list(accumulate(known, max))
     arrived: list[int] = []
     latest = whole = counted = 0
     for acked, count, size, state in zip(bytes_acked, delivered, mss, ca_state, strict=True):
         if state == 0 or not arrived:  # nothing is missing
             whole, counted = acked, count
-        latest = max(latest, acked, whole + (count - counted) * size)
+        elif (behind := whole + (count - counted) * size) > latest:
+            latest = behind
+        if acked > latest:  # noqa: PLR1730  # max takes three times as long
+            latest = acked
         arrived.append(latest)
     return arrived
 
@@ -244,6 +250,12 @@ class CutFinder:
         self._before: tuple[int, int, int, int, int] | None = None
         self._marked = False  # True while in CWR because of a mark
         self._timed_out = -1  # bytes acknowledged at the last timeout
+
+    def start(
+        self, ca_state: int, ssthresh: int, retransmits: int, delivered_ce: int, total_rto: int
+    ) -> None:
+        """Set the sample before the next one, which need not be the last that `at` got."""
+        self._before = ca_state, ssthresh, retransmits, delivered_ce, total_rto
 
     def at(
         self,
@@ -296,10 +308,15 @@ def cuts_at(
     bytes_acked: Sequence[int],
 ) -> Cuts:
     """Return where a flow lost segments, and where only marks reduced its window, see CutFinder."""
-    finder = CutFinder()
-    rows = zip(ca_state, ssthresh, retransmits, delivered_ce, total_rto, bytes_acked, strict=True)
-    found = [finder.at(*row) for row in rows]
-    return Cuts(
-        losses=tuple(at for at, cut in enumerate(found) if cut is Cut.LOSS),
-        marks=tuple(at for at, cut in enumerate(found) if cut is Cut.MARK),
-    )
+    finder, losses, marks = CutFinder(), [], []
+    rows = zip(ca_state, ssthresh, retransmits, delivered_ce, total_rto, strict=True)
+    for at, (before, now) in enumerate(pairwise(rows), start=1):
+        if before == now:  # no reduction: most samples of a flow, and `CutFinder.at` takes longer
+            continue
+        finder.start(*before)
+        cut = finder.at(*now, bytes_acked[at])
+        if cut is Cut.LOSS:
+            losses.append(at)
+        elif cut is Cut.MARK:
+            marks.append(at)
+    return Cuts(tuple(losses), tuple(marks))

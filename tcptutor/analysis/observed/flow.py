@@ -6,7 +6,6 @@ No row objects are built, so long runs with many flows stay fast.
 from __future__ import annotations
 
 import math
-from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import cached_property
@@ -24,6 +23,7 @@ from tcptutor.run import (
     cuts_at,
     hystart_exits,
 )
+from tcptutor.run.flow_columns import FlowColumns
 
 OPEN, DISORDER, CWR, RECOVERY, LOSS = range(len(CA_STATES))
 """Congestion-avoidance states of the kernel (enum tcp_ca_state); from CWR on the sender responds to a loss."""
@@ -50,37 +50,25 @@ _UNPACED = 1e15
 """Pacing rates from here on mean no pacing, bit/s."""
 
 
-class Trace:
+class Trace(FlowColumns):
     """Samples of a flow in order of time; counters are cumulative."""
 
     def __init__(
-        self, flow: int, samples: SampleTable, rows: list[int], unknown: frozenset[str] | None = None
+        self, flow: int, samples: SampleTable, rows: Sequence[int], unknown: frozenset[str] | None = None
     ) -> None:
+        super().__init__(samples, rows)
         self.flow = flow
         self.has_kernel_state = unknown is None
         """False for imported runs, which lack states, timeouts and busy time."""
         self.missing_figures = unknown or frozenset()
         """Names of flow results that an imported file leaves out."""
-        self._samples, self._rows = samples, rows
-        self._columns: dict[str, Sequence[Any]] = {}
-        step = rows[1] - rows[0] if len(rows) > 1 else 1
-        even = range(rows[0], rows[-1] + 1, step)
-        # Flows sampled in turn from start to end are at equal distances.
-        self._slice = slice(even.start, even.stop, step) if rows == list(even) else None
 
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def column(self, name: str) -> Sequence[Any]:
+    def column(self, name: str) -> list[Any]:
         """Return a field of all samples, or `arrived`, the bytes at the receiver."""
         if name == ARRIVED and name not in self._columns:
             fields = ("bytes_acked", "delivered", "mss", "ca_state")
             self._columns[name] = arrived_bytes(*map(self.column, fields))
-        elif name not in self._columns:
-            values: array[Any] = self._samples.column(name)
-            # itemgetter with a single index returns no tuple, but one row is always a slice.
-            self._columns[name] = values[self._slice] if self._slice else itemgetter(*self._rows)(values)
-        return self._columns[name]
+        return super().column(name)
 
     @cached_property
     def cuts(self) -> Cuts:

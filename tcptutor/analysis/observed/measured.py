@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from tcptutor.analysis.observed.flow import ARRIVED, Interval, Trace
 from tcptutor.run import FlowResult, Run, UdpResult, UdpSample, sum_or_none
+from tcptutor.run.flow_columns import rows_of_flows
 
 ENOUGH = 0.2
 """Least time between two samples for a meaningful counter difference, s."""
@@ -154,10 +155,7 @@ def measure(run: Run) -> Measured:
 
 def traces(run: Run) -> list[Trace]:
     """Return the trace of each flow by number; finished transfers end at their last byte."""
-    numbers = run.samples.column("flow")
-    rows: dict[int, list[int]] = {flow: [] for flow in set(numbers)}
-    for row, flow in enumerate(numbers):
-        rows[flow].append(row)
+    rows = rows_of_flows(run.samples)
     acked, size = run.samples.column("bytes_acked"), run.experiment.flows.bytes
     if size is not None:
         rows = {flow: _until_done(indexes, acked, size) for flow, indexes in rows.items()}
@@ -177,7 +175,7 @@ def _unknown_figures(run: Run) -> dict[int, frozenset[str]]:
     }
 
 
-def _until_done(rows: list[int], acked: Sequence[int], size: int) -> list[int]:
+def _until_done(rows: Sequence[int], acked: Sequence[int], size: int) -> Sequence[int]:
     done = bisect_left(rows, min(size, acked[rows[-1]] + 1), key=acked.__getitem__)
     return rows[: max(2, done + 1)]
 

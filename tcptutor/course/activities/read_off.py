@@ -24,6 +24,7 @@ from tcptutor.course.activity import (
 from tcptutor.course.page_record import Given
 from tcptutor.course.quantities import is_close, slip
 from tcptutor.run import CA_STATES, SSTHRESH_INFINITE, Run, cuts_at
+from tcptutor.run.flow_columns import FlowColumns, rows_of_flows
 from tcptutor.spec import Experiment
 
 _CWR = CA_STATES.index("cwr")
@@ -38,29 +39,26 @@ class Span(NamedTuple):
     end: float
 
 
-class FlowSamples:
+class FlowSamples(FlowColumns):
     """Samples of a flow, by column. Raises UsageError for a flow without samples."""
 
     def __init__(self, run: Run, flow: int) -> None:
-        self.run = run
-        self._samples = run.samples
-        self._rows = [at for at, each in enumerate(run.samples.column("flow")) if each == flow - 1]
-        if not self._rows:
+        rows = rows_of_flows(run.samples).get(flow - 1)
+        if rows is None:
             raise UsageError(f"this run has no samples of flow {flow}: run it again")
-        self.t = self.column("t")
-
-    def column(self, name: str) -> list[float]:
-        whole = self._samples.column(name)
-        return [whole[row] for row in self._rows]
+        super().__init__(run.samples, rows)
+        self.run = run
+        self.t: list[float] = self.column("t")
 
     def within(self, name: str, span: Span) -> Sequence[float]:
         """Return the values within `span`, or the nearest value if it has none."""
         first = min(bisect_left(self.t, span.start), len(self.t) - 1)
-        return self.column(name)[first : max(bisect_right(self.t, span.end), first + 1)]
+        found: list[float] = self.column(name)
+        return found[first : max(bisect_right(self.t, span.end), first + 1)]
 
     def at(self, name: str, t: float) -> float:
         """Interpolate the value at `t` linearly."""
-        column = self.column(name)
+        column: list[float] = self.column(name)
         after = bisect_left(self.t, t)
         if after == 0 or after == len(self.t):
             return column[min(after, len(column) - 1)]
@@ -101,7 +99,7 @@ def largest_rtt(flow: FlowSamples, span: Span) -> float:
 
 def min_rtt(flow: FlowSamples, span: Span) -> float:  # noqa: ARG001
     """Return the minimum of the single RTT samples in s, as reported by the kernel."""
-    measured = [each for each in flow.column("min_rtt") if each > 0]
+    measured: list[float] = [each for each in flow.column("min_rtt") if each > 0]
     if not measured:
         raise UsageError("this flow measured no RTT: run it again")
     return measured[-1]
@@ -134,8 +132,8 @@ def rate_at(flow: FlowSamples, span: Span) -> float:
 def losses(flow: FlowSamples, span: Span) -> float:
     """Return the number of loss events within the span, each of a segment or more."""
     names = ("ca_state", "ssthresh", "retransmits", "delivered_ce", "total_rto", "bytes_acked")
-    columns = [[int(each) for each in flow.column(name)] for name in names]
-    return sum(span.start <= flow.t[at] <= span.end for at in cuts_at(*columns).losses)
+    found = cuts_at(*map(flow.column, names))
+    return sum(span.start <= flow.t[at] <= span.end for at in found.losses)
 
 
 def queue_peak(flow: FlowSamples, span: Span) -> float:

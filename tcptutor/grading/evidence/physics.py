@@ -8,15 +8,14 @@ the lab itself doubts the others.
 from __future__ import annotations
 
 import math
-from array import array
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, pairwise
-from operator import gt
+from operator import ge, gt, sub
 from statistics import median
-from typing import Any
 
 from tcptutor.run import CA_STATES, FlowResult, Run, SampleTable, capacity
 from tcptutor.run.capacity import FlowSpan
+from tcptutor.run.flow_columns import FlowColumns, rows_of_flows
 from tcptutor.run.results import flow_spans, until
 
 _COUNTERS = (
@@ -73,8 +72,10 @@ def impossibilities(run: Run) -> Iterator[str]:
 def _frozen_clock(flow: _Flow) -> str:
     """Return a problem if two samples have the same time, since no rate can be computed then."""
     times = flow.column("t")
-    at = next((before for before, after in pairwise(times) if after <= before), None)
-    return "" if at is None else f"two of its samples have the same time, {at:.4g} s"
+    if not any(map(ge, times, times[1:])):
+        return ""
+    at = next(before for before, after in pairwise(times) if after <= before)
+    return f"two of its samples have the same time, {at:.4g} s"
 
 
 def _spans(run: Run) -> list[FlowSpan]:
@@ -111,32 +112,17 @@ def _first_difference(reported: FlowResult, computed: FlowResult) -> str:
     return ""
 
 
-class _Flow:
+class _Flow(FlowColumns):
     """The samples of a flow."""
 
-    def __init__(self, samples: SampleTable, number: int, rows: list[int]) -> None:
+    def __init__(self, samples: SampleTable, number: int, rows: Sequence[int]) -> None:
+        super().__init__(samples, rows)
         self.number = number
-        self._samples, self._rows = samples, rows
-        self._columns: dict[str, Sequence[Any]] = {}
-        # Flows are sampled in turns: their rows are usually equidistant, and a slice is fast.
-        stride = rows[1] - rows[0] if len(rows) > 1 else 1
-        regular = range(rows[0], rows[-1] + 1, stride)
-        self._slice = slice(regular.start, regular.stop, stride) if rows == [*regular] else None
-
-    def column(self, name: str) -> Sequence[Any]:
-        found = self._columns.get(name)
-        if found is None:
-            values: array[Any] = self._samples.column(name)
-            found = [values[row] for row in self._rows] if self._slice is None else values[self._slice]
-            self._columns[name] = found
-        return found
 
 
 def _flows(run: Run) -> list[_Flow]:
-    rows: dict[int, list[int]] = {}
-    for row, number in enumerate(run.samples.column("flow")):
-        rows.setdefault(number, []).append(row)
-    return [_Flow(run.samples, number, rows[number]) for number in sorted(rows)]
+    rows = sorted(rows_of_flows(run.samples).items())
+    return [_Flow(run.samples, number, indexes) for number, indexes in rows]
 
 
 def _for_each_flow(flows: Sequence[_Flow], rule: Callable[[_Flow], str]) -> Iterator[str]:
@@ -146,11 +132,11 @@ def _for_each_flow(flows: Sequence[_Flow], rule: Callable[[_Flow], str]) -> Iter
 def _check_counters(flow: _Flow) -> str:
     for name in _COUNTERS:
         column = flow.column(name)
-        if not any(map(gt, column, column[1:])):
+        if column == sorted(column):
             continue
         # A kernel that does not report the counter has 0, also between two reported values.
         reported = [value for value in column if value]
-        if any(map(gt, reported, reported[1:])):
+        if reported != sorted(reported):
             return f"its {name.replace('_', ' ')} decrease"
     return ""
 
@@ -161,9 +147,13 @@ def _growth_between_samples(flow: _Flow) -> float:
     A loss may cut the window before the next sample shows the growth.
     """
     times = flow.column("t")
-    longest = max((after - before for before, after in pairwise(times)), default=0.0)
-    rtt = min((rtt for rtt in flow.column("min_rtt") if rtt > 0), default=0.0)
+    longest = max(map(sub, times[1:], times), default=0.0)
+    rtt = _smallest_rtt(flow, 0.0)
     return 2.0 ** min(_MOST_DOUBLINGS, math.ceil(longest / rtt)) if rtt else 2.0**_MOST_DOUBLINGS
+
+
+def _smallest_rtt(flow: _Flow, none: float) -> float:
+    return min(filter(None, flow.column("min_rtt")), default=none)  # 0 before the first measurement
 
 
 def _in_flight(flow: _Flow) -> list[int]:
@@ -184,19 +174,22 @@ def _check_windows(run: Run, flows: Sequence[_Flow]) -> Iterator[str]:
         cwnd, unacked, mss, window = (flow.column(name) for name in ("cwnd", "unacked", "mss", "snd_wnd"))
         sent, acked = flow.column("segs_out"), flow.column("bytes_acked")
         growth = _growth_between_samples(flow)
-        for have, largest in zip(_in_flight(flow), accumulate(cwnd, max), strict=True):
-            if have > growth * largest + _EXTRA_SEGMENTS:
-                return f"{have} segments are in flight, with a congestion window of {largest} at most"
+        if any(map(gt, unacked, [growth * have + _EXTRA_SEGMENTS for have in cwnd])):
+            for have, largest in zip(_in_flight(flow), accumulate(cwnd, max), strict=True):
+                if have > growth * largest + _EXTRA_SEGMENTS:
+                    return f"{have} segments are in flight, with a congestion window of {largest} at most"
         if all(window) and not run.experiment.hosts.mss and not _has_small_writes(run):
             most = max(window)
-            for have, size in zip(unacked, mss, strict=True):
+            has_backlog = (max(unacked) - _EXTRA_SEGMENTS) * max(mss) > 2 * most
+            for have, size in zip(unacked, mss, strict=True) if has_backlog else ():
                 # Small segments count as full ones: check only a large backlog.
                 if (have - _EXTRA_SEGMENTS) * size > 2 * most:
                     return f"{have} segments are in flight, with a receive window of {most} bytes"
         full = max(mss)
-        for segments, acknowledged in zip(sent, acked, strict=True):
-            if acknowledged > (segments + _EXTRA_SEGMENTS) * full:
-                return f"{acknowledged} bytes were acknowledged of {segments} segments"
+        carried = [(segments + _EXTRA_SEGMENTS) * full for segments in sent]
+        if any(map(gt, acked, carried)):
+            at = next(at for at, most in enumerate(carried) if acked[at] > most)
+            return f"{acked[at]} bytes were acknowledged of {sent[at]} segments"
         return ""
 
     return _for_each_flow(flows, rule)
@@ -217,7 +210,7 @@ def _check_round_trips(run: Run, flows: Sequence[_Flow]) -> Iterator[str]:
 
     def rule(flow: _Flow) -> str:
         least = experiment.delay(flow.number)
-        smallest = min((rtt for rtt in flow.column("min_rtt") if rtt > 0), default=math.inf)
+        smallest = _smallest_rtt(flow, math.inf)
         rounding = _TIMESTAMP if flow.column("retransmits")[-1] else 0.0
         if smallest < least * (1 - 0.01) - 1e-4 - rounding:
             return f"its smallest RTT is {smallest * 1e3:.4g} ms on a path of {least * 1e3:.4g} ms"
@@ -251,20 +244,19 @@ def _check_losses(run: Run, flows: Sequence[_Flow]) -> Iterator[str]:
 def _check_recovery(flow: _Flow) -> str:
     times = flow.column("t")
     known = times[-1] - _FIRST_RETRANSMISSION
-    begun = any(
-        state >= _RECOVERY and t < known for t, state in zip(times, flow.column("ca_state"), strict=True)
-    )
-    if begun and not flow.column("retransmits")[-1]:
+    if flow.column("retransmits")[-1]:
+        return ""
+    if any(state >= _RECOVERY and t < known for t, state in zip(times, flow.column("ca_state"), strict=True)):
         return "its sender was in recovery, but retransmitted nothing"
     return ""
 
 
 def _check_intervals(run: Run, flows: Sequence[_Flow]) -> Iterator[str]:
     """Check that the run has nearly all of its samples: a recording lacks many."""
-    sampled = {f"flow {flow.number + 1}": flow.column("t") for flow in flows}
+    sampled: dict[str, Sequence[float]] = {f"flow {flow.number + 1}": flow.column("t") for flow in flows}
     sampled["the queue"] = run.queue.column("t")
     for name, times in sampled.items():
-        gaps = [after - before for before, after in pairwise(times)]
+        gaps = list(map(sub, times[1:], times))
         if (
             len(gaps) >= _FEWEST_INTERVALS
             and (interval := median(gaps)) > _MOST_INTERVALS * SAMPLING_INTERVAL
@@ -292,5 +284,5 @@ def _check_times(run: Run) -> Iterator[str]:
     if run.environment.clock == "real" and run.wall_s < run.experiment_s * (1 - 0.01):
         yield f"it took {run.wall_s:.4g} s for {run.experiment_s:.4g} s on the real clock"
     times = run.queue.column("t")
-    if any(after < before for before, after in pairwise(times)):
+    if any(map(gt, times, times[1:])):
         yield "the times of its queue decrease"
