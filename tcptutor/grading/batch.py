@@ -30,6 +30,7 @@ from tcptutor.course.sources import course_folder
 from tcptutor.grading.decisions import Decision, DecisionsByStudent
 from tcptutor.grading.evidence.hand_in import MOST_BYTES, SUFFIX, open_hand_in
 from tcptutor.grading.evidence.joining import join
+from tcptutor.grading.evidence.seen_runs import SeenRuns
 from tcptutor.grading.grade import Grade
 from tcptutor.grading.marking import grade_hand_in
 from tcptutor.grading.versions import CourseVersions
@@ -157,6 +158,7 @@ class Grader:
 
     def __init__(self, basis: GradingBasis) -> None:
         self._versions = CourseVersions(basis.course, basis.versions)
+        self._seen = SeenRuns()
         self._code, self._decisions = basis.code, basis.decisions
         self.cache = GradeCache(self._versions, self._code)
 
@@ -189,7 +191,7 @@ class Grader:
             return found, ""
         try:
             with ExitStack() as stack:
-                hand_ins = [stack.enter_context(open_hand_in(path)) for path in sources]
+                hand_ins = [stack.enter_context(open_hand_in(path, seen=self._seen)) for path in sources]
                 hand_in = join(hand_ins) if len(hand_ins) > 1 else hand_ins[0]
                 if len(hand_ins) > 1 and hand_in in hand_ins:  # it has all of the others
                     found, problem = self._graded((hand_in.path,), decisions)

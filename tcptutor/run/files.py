@@ -10,7 +10,8 @@ from __future__ import annotations
 import gzip
 import hashlib
 import zlib
-from collections.abc import Iterator
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -78,10 +79,58 @@ def text_lines(run: Run) -> Iterator[bytes]:
             yield msgspec.json.encode({name: table[start : start + ROWS].to_columns()}) + b"\n"
 
 
-def load(path: Path, content: bytes | None = None) -> Run:
+class KnownTables:
+    """Tables that several files have in common, read once and shared by their runs.
+
+    Equal settings and seeds give equal samples, also to other students. What only one file has takes no memory: tables
+    are remembered when they are met again.
+    """
+
+    def __init__(self, most: int = 20_000_000) -> None:
+        """Remember up to `most` numbers of 8 bytes; what was used longest ago goes first."""
+        self._left = most
+        self._met: set[bytes] = set()
+        self._known: OrderedDict[bytes, tuple[int, Run]] = OrderedDict()
+        self._keys: dict[int, bytes] = {}
+        """By the identity of a known run's samples."""
+
+    def key(self, run: Run) -> bytes:
+        """Return the digest of the blocks behind a run's tables; empty if they are not known, or not any more."""
+        return self._keys.get(id(run.samples), b"")
+
+    def find(self, key: bytes) -> Run | None:
+        """Return a run with these tables."""
+        found = self._known.get(key)
+        if found is None:
+            return None
+        self._known.move_to_end(key)
+        return found[1]
+
+    def add(self, key: bytes, run: Run) -> None:
+        """Remember the tables of `run`, if they were met before."""
+        if key not in self._met:
+            self._met.add(key)
+            return
+        tables: list[Table[Any]] = [getattr(run, name) for name in TABLES]
+        numbers = sum(len(table) * len(table.row.__struct_fields__) for table in tables)
+        self._known[key], self._keys[id(run.samples)] = (numbers, run), key
+        self._left -= numbers
+        while self._left < 0 and self._known:
+            _, (freed, oldest) = self._known.popitem(last=False)
+            del self._keys[id(oldest.samples)]
+            self._left += freed
+
+
+def load(path: Path, content: bytes | None = None, known: KnownTables | None = None) -> Run:
     """Read the run in `path`, or in `content` for a file inside an archive.
 
-    Raises TutorError for a file that is missing, damaged, too large or of another format.
+    Args:
+        path: The file.
+        content: Its bytes, for a file inside an archive.
+        known: Tables that were read before, which are then shared: such runs may not grow.
+
+    Raises:
+        TutorError: The file is missing, damaged, too large or of another format.
     """
     with files.open_bounded(path, _RUN, content=content) as data:
         lines = _lines(data)
@@ -89,17 +138,31 @@ def load(path: Path, content: bytes | None = None) -> Run:
         files.check_version(first, FORMAT_VERSION, path)
         run = _run.decode(first)
         check_frame(run)
-        rows = RowsCheck(run.experiment)
-        left = _NUMBERS + max(0, len(data) - _ANY) // 3
-        for line in lines:
-            for name, block in _decode_block(line).items():
-                rows.check(name, block)
-                table: Table[Any] = getattr(run, name)
-                table.extend(block)
-                left -= len(block) * len(table.row.__struct_fields__)
-                if left < 0:
-                    raise ValueError("more samples than a file of this size can hold")
-    return run
+        if known is None:
+            _read_tables(run, lines, len(data))
+            return run
+        blocks = hashlib.sha256(memoryview(data)[len(first) :])
+        key = blocks.digest() + run.experiment.total_streams.to_bytes(8)
+        same = known.find(key)
+        if same is None:
+            _read_tables(run, lines, len(data))
+            known.add(key, run)
+            return run
+        return msgspec.structs.replace(run, **{name: getattr(same, name) for name in TABLES})
+
+
+def _read_tables(run: Run, lines: Iterable[memoryview], size: int) -> None:
+    """Read the blocks of a file of `size` bytes into `run`. Raises ValueError, OverflowError or an error of msgspec."""
+    rows = RowsCheck(run.experiment, are_bounded=True)
+    left = _NUMBERS + max(0, size - _ANY) // 3
+    for line in lines:
+        for name, block in _decode_block(line).items():
+            rows.check(name, block)
+            table: Table[Any] = getattr(run, name)
+            table.extend(block)
+            left -= len(block) * len(table.row.__struct_fields__)
+            if left < 0:
+                raise ValueError("more samples than a file of this size can hold")
 
 
 def text_digest(file: Path) -> str:

@@ -27,10 +27,11 @@ import msgspec
 from tcptutor.base import archive, files, printable
 from tcptutor.base.archive import ArchiveMember, NotAnArchive
 from tcptutor.base.errors import JournalError, TutorError, refused
+from tcptutor.grading.evidence.seen_runs import SeenRuns
 from tcptutor.journal.chains import export_events, read_events
 from tcptutor.journal.events import StoredEvent
 from tcptutor.journal.second_record import RecordDoubts
-from tcptutor.run import Run, load
+from tcptutor.run import Run
 
 FORMAT_VERSION = 1
 SUFFIX = ".tcphandin"
@@ -99,12 +100,15 @@ class HandIn:
         events: Sequence[StoredEvent],
         broken: str,
         packed: Mapping[str, Sequence[PackedRun]],
+        seen: SeenRuns,
     ) -> None:
         self.path, self.manifest, self.events = path, manifest, events
         self.broken = broken
         """Where and how the journal's chain breaks; empty when it is intact."""
         self.packed = packed
         """Copies of each run, by its id; the first that is undamaged counts."""
+        self.seen = seen
+        """Runs of this hand-in and of earlier ones."""
         self._unpacked = 0
 
     @property
@@ -136,7 +140,7 @@ class HandIn:
         self._unpacked += len(text)
         if len(text) > _MOST_TEXT or self._unpacked > _MOST_TEXTS:
             raise TutorError(f"the runs in {self.path} are larger than those of any course")
-        return load(self.path / name, text), hashlib.sha256(text).hexdigest()
+        return self.seen.load(self.path / name, text), hashlib.sha256(text).hexdigest()
 
 
 def _unpack(packed: bytes) -> bytes:
@@ -157,26 +161,27 @@ def _pack(file: Path) -> bytes:
 
 
 @contextmanager
-def open_hand_in(path: Path, content: bytes | None = None) -> Iterator[HandIn]:
+def open_hand_in(path: Path, content: bytes | None = None, seen: SeenRuns | None = None) -> Iterator[HandIn]:
     """Open the hand-in at `path` for the block. A journal with a broken chain is accepted: see `HandIn.broken`.
 
     Args:
         path: The file.
         content: Its bytes, if they are in memory already.
+        seen: Runs of earlier hand-ins, which are not read and judged again.
 
     Raises:
         TutorError: The file is missing, unreadable or no hand-in; one line.
     """
     try:
         with files.open_regular(path) if content is None else BytesIO(content) as source:
-            yield _read_hand_in(path, source)
+            yield _read_hand_in(path, source, seen or SeenRuns())
     except FileNotFoundError:
         raise TutorError(f"no hand-in {path}: `tcptutor submit` writes one") from None
     except OSError as error:
         raise TutorError(f"cannot read {path}: {refused(error)}") from error
 
 
-def _read_hand_in(path: Path, source: BufferedReader | BytesIO) -> HandIn:
+def _read_hand_in(path: Path, source: BufferedReader | BytesIO, seen: SeenRuns) -> HandIn:
     size = source.seek(0, 2)
     source.seek(0)
     if size > MOST_BYTES:
@@ -199,7 +204,7 @@ def _read_hand_in(path: Path, source: BufferedReader | BytesIO) -> HandIn:
     except JournalError as error:
         broken = printable.escaped(str(error))
     packed = {id: (PackedRun(source, member),) for id, member in runs.items()}
-    return HandIn(path, manifest, events, broken, packed)
+    return HandIn(path, manifest, events, broken, packed, seen)
 
 
 def _index(source: BufferedReader | BytesIO) -> tuple[ArchiveMember, ArchiveMember, dict[str, ArchiveMember]]:

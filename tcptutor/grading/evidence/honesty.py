@@ -20,7 +20,7 @@ from tcptutor.course.page_record import moment
 from tcptutor.course.step import Step
 from tcptutor.grading.evidence.collect import MOST_BY_HAND
 from tcptutor.grading.evidence.hand_in import HandIn
-from tcptutor.grading.evidence.physics import impossibilities
+from tcptutor.grading.evidence.seen_runs import SeenRuns
 from tcptutor.grading.evidence.timeline import PageTimeline, TimedResponse, TimedRun, TimedSession, Timeline
 from tcptutor.run import Run, Sample
 from tcptutor.spec import Experiment
@@ -92,19 +92,19 @@ class RunChecks:
             return CheckedRun(timed.id, None, (f"the run {timed.id} cannot be read: {error}",))
         if run.environment.backend in LAB_BACKENDS and (samples := _samples(run)):
             self.samples[timed.id] = samples
-        return CheckedRun(timed.id, run, tuple(_problems(run, digest, timed)))
+        return CheckedRun(timed.id, run, tuple(_problems(run, digest, timed, self._hand_in.seen)))
 
 
 def _samples(run: Run) -> str:
     if not run.samples:
         return ""
-    found = hashlib.blake2b(digest_size=16)
+    found = hashlib.sha256()
     for name in Sample.__struct_fields__:
         found.update(run.samples.column(name))
-    return found.hexdigest()
+    return found.hexdigest()[:32]
 
 
-def _problems(run: Run, digest: str, timed: TimedRun) -> Iterator[str]:
+def _problems(run: Run, digest: str, timed: TimedRun, seen: SeenRuns) -> Iterator[str]:
     if timed.digest and timed.digest != digest:
         yield f"the file of the run {timed.id} was changed after the run"
     if run.id != timed.id:
@@ -124,7 +124,7 @@ def _problems(run: Run, digest: str, timed: TimedRun) -> Iterator[str]:
     began, ended = moment(timed.started), moment(timed.ended_at)
     if began and ended and ended - began + _WALL_SLACK < timedelta(seconds=0.9 * run.wall_s):
         yield f"the run {timed.id} took {run.wall_s:.0f} s, and the journal has {(ended - began).total_seconds():.0f} s"
-    yield from (f"the run {timed.id} cannot be: {said}" for said in impossibilities(run))
+    yield from (f"the run {timed.id} cannot be: {said}" for said in seen.impossibilities(run))
 
 
 def seed_problem(line: Timeline, module: str, step: str, timed: TimedRun) -> str:

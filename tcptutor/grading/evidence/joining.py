@@ -41,7 +41,7 @@ def join(hand_ins: Sequence[HandIn]) -> HandIn:
     manifest = replace(
         first.manifest, events=len(rows), missing=tuple(line for line in missing if not _names(line, packed))
     )
-    return HandIn(first.path, manifest, rows, "", packed)
+    return HandIn(first.path, manifest, rows, "", packed, first.seen)
 
 
 def _without_contained(hand_ins: Sequence[HandIn]) -> list[HandIn]:
