@@ -96,12 +96,14 @@ def test_each_stretch_has_the_flows_that_are_open_in_it() -> None:
 def test_of_lossy_flows_the_models_add_up_what_each_number_of_flows_gets() -> None:
     path = {"rate": "100 Mbit/s", "delay": "50 ms", "loss": "1 %", "algorithm": "reno"}
     one, three = (expect(build(streams=str(n), **path)).binding.throughput_bps for n in (1, 3))
-    mixed = expect(build(changes="6 s streams=3", **path)).binding
-    assert mixed.throughput_bps == pytest.approx((one + three) / 2, rel=0.01)
+    found = expect(build(changes="6 s streams=3", **path))
+    assert found.binding.throughput_bps == pytest.approx((one + three) / 2, rel=0.01)
+    assert found.binding.label == "1 to 3 × Reno"
+    assert "link" in {each.label for each in found.predictions}
 
 
 def test_flows_are_compared_only_while_the_same_flows_send() -> None:
-    """Three equal flows from 4 to 8 s; the first also before and after, at a higher rate."""
+    """Three equal flows from 4 to 8 s, and the second a little longer; the first at a higher rate otherwise."""
     made = synthetic.experiment(duration="10 s", warmup="2 s", changes="4 s streams=3; 8 s streams=1")
 
     def bits(t: float) -> float:
@@ -109,13 +111,28 @@ def test_flows_are_compared_only_while_the_same_flows_send() -> None:
 
     rows = synthetic.samples(0, bits, 12, {})
     for flow in (1, 2):
-        rows += [msgspec.structs.replace(row, t=row.t + 4) for row in synthetic.samples(flow, 3e6, 4, {})]
+        rows += [
+            msgspec.structs.replace(row, t=row.t + 4)
+            for row in synthetic.samples(flow, 3e6, 4.5 if flow == 1 else 4, {})
+        ]
     run = synthetic.empty(made, complete=True)
     run.samples, run.experiment_s = SampleTable(sorted(rows, key=lambda row: row.t)), 12.0
     found = report(run)
     assert found.shared_s == (4, 8)
     assert found.jain_index == pytest.approx(1, abs=1e-3)
     assert found.cov_between == pytest.approx(0, abs=0.01)
-    assert [flow.share for flow in found.flows] == pytest.approx([66 / 90, 12 / 90, 12 / 90], rel=0.01)
-    assert [flow.span_s for flow in found.flows] == [(2, 12), (4, 8), (4, 8)]
-    assert found.throughput_bps == pytest.approx(9e6, rel=0.01)
+    assert [flow.share for flow in found.flows] == pytest.approx(
+        [66 / 91.5, 13.5 / 91.5, 12 / 91.5], rel=0.01
+    )
+    assert [flow.span_s for flow in found.flows] == [(2, 12), (4, 8.5), (4, 8)]
+    assert found.throughput_bps == pytest.approx(9.15e6, rel=0.01)
+
+
+def test_a_closed_flow_that_still_sends_is_not_compared_with_those_that_stay() -> None:
+    made = synthetic.experiment(streams="3", duration="10 s", warmup="2 s", changes="4 s streams=2")
+    rates, ends = (4e6, 4e6, 1e6), (12, 12, 6)
+    rows = [row for flow in range(3) for row in synthetic.samples(flow, rates[flow], ends[flow], {})]
+    run = synthetic.empty(made, complete=True)
+    run.samples, run.experiment_s = SampleTable(sorted(rows, key=lambda row: row.t)), 12.0
+    found = report(run)
+    assert (found.shared_s, found.jain_index) == ((4, 12), pytest.approx(1))

@@ -23,11 +23,11 @@ from tcptutor.analysis.observed.facts import observe
 from tcptutor.analysis.observed.figures import (
     DirectionFigures,
     FlowFigures,
+    compared_flows,
     cov_between,
     direction_figures,
     figures,
     shared_time,
-    simultaneous,
 )
 from tcptutor.analysis.observed.measured import (
     FROM_KERNEL,
@@ -166,7 +166,7 @@ def report(run: Run, measured: Measured | None = None, rtts: Sequence[SegmentRtt
 
 
 def _jain_index(measured: Measured) -> float:
-    flows = simultaneous(measured).flows
+    flows = compared_flows(measured)
     return jain_index(flow.throughput_bps for flow in flows) if flows and measured.throughput > 0 else 1.0
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -27,6 +28,9 @@ CHANGE_ROUNDS = 20
 
 _TERMS = 4
 """Most stretches in a formula."""
+
+_COUNT = re.compile(r"\d+ × ")
+"""Number of flows at the start of a label."""
 
 _BRIEF = 0.01
 """Least share of the time for a stretch in a formula."""
@@ -151,7 +155,8 @@ def _candidates(parts: Sequence[Stretch]) -> list[Candidate]:
         answers = [one or binding for one, binding in zip(candidates, bindings, strict=True)]
         if all(math.isfinite(one.throughput) for one in answers):
             largest = max((one for one in candidates if one), key=lambda one: one.throughput)
-            mean = _mean(parts, weights, answers, largest)
+            label = _with_counts(largest.label, [one.label for one in candidates if one], parts)
+            mean = _mean(parts, weights, answers, replace(largest, label=label))
             found.append(replace(mean, is_expected=all(one.is_expected for one in answers)))
     if differ:
         longest = max(range(len(parts)), key=lambda place: weights[place] * bindings[place].throughput)
@@ -249,6 +254,14 @@ def _sum_of(terms: Sequence[tuple[float, float]]) -> str:
         listed = sorted(listed, key=lambda term: -term[0])[:_TERMS]
     text = " + ".join(f"{weight:.3g} × {units.rate(rate)}" for weight, rate in listed)
     return text + (" + …" if len(listed) < len(terms) else "")
+
+
+def _with_counts(label: str, labels: Sequence[str], parts: Sequence[Stretch]) -> str:
+    """Return `label`, with the range of the numbers of flows if they change and its `labels` count: "1 to 4 × Reno"."""
+    counts = [part.case.flow_count for part in parts]
+    if not parts[0].case.experiment.lives or len(set(counts)) < 2 or not any(map(_COUNT.match, labels)):
+        return label
+    return f"{min(counts)} to {max(counts)} × {_COUNT.sub('', label)}"
 
 
 def _label(parts: Sequence[Stretch]) -> str:

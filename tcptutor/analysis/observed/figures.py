@@ -94,10 +94,12 @@ def shared_time(measured: Measured) -> tuple[float, float] | None:
     return max(spans, key=lambda span: span[1] - span[0], default=None) if changes else None
 
 
-def simultaneous(measured: Measured) -> Measured:
-    """Return the part of a run in which the same flows send; all of it if their number does not change."""
-    span = shared_time(measured)
-    return measured if span is None or not measured.spans else measured.between(*span)
+def compared_flows(measured: Measured) -> tuple[FlowResult, ...]:
+    """Return the flows in `shared_time`, without closed ones that still send; all if their number does not change."""
+    span, is_open = shared_time(measured), measured.run.experiment.is_open
+    if span is None or not measured.spans:
+        return measured.flows
+    return tuple(flow for flow in measured.between(*span).flows if is_open(flow.flow, span[0]))
 
 
 class DirectionFigures(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,8 +142,7 @@ def cov_between(measured: Measured) -> float | None:
     """
     if len({measured.run.experiment.reversed(flow.flow) for flow in measured.flows}) > 1:
         return None
-    measured = simultaneous(measured)
-    return _variation([flow.throughput_bps for flow in measured.flows], least=2)
+    return _variation([flow.throughput_bps for flow in compared_flows(measured)], least=2)
 
 
 def _variation(rates: Iterable[float], least: int) -> float | None:
