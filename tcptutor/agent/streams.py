@@ -34,6 +34,8 @@ from tcptutor.spec.parts import REQUEST
 
 _SO_MAX_PACING_RATE = 47
 """asm-generic/socket.h"""
+_TCP_NOTSENT_LOWAT = 25
+"""include/uapi/linux/tcp.h. A send buffer that grew in slow start would otherwise hold seconds of data at the close."""
 _PACING_RATE = struct.Struct("@L")
 """An unsigned long, bytes/s."""
 RESET_AT_CLOSE = struct.pack("ii", 1, 0)
@@ -148,6 +150,8 @@ class StreamGroup(Group):
                 if (rate := self.experiment.flows.pacing) is not None:
                     pacing_rate = _PACING_RATE.pack(round(rate) // 8)
                     flow.socket.setsockopt(socket.SOL_SOCKET, _SO_MAX_PACING_RATE, pacing_rate)
+                if self.end is not None:
+                    flow.socket.setsockopt(socket.IPPROTO_TCP, _TCP_NOTSENT_LOWAT, LENGTH)
                 flow.socket.bind((address.source, address.source_port))
             except OSError as error:
                 where = f"port {address.source_port} of {self.sender.name}"
