@@ -37,6 +37,17 @@ def test_equal_lessons_give_equal_packs_and_a_change_another_digest(packed: Path
     assert first["sha256"] != other["sha256"]
 
 
+def test_a_pack_holds_the_traces_of_its_experiments(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(LESSONS, tmp_path / "traced"))
+    experiments = folder / "01-small" / "experiments"
+    (experiments / "cell.toml").write_text('title = "A cell"\n[parameters]\nrate_trace = "cell.csv"\n')
+    (experiments / "cell.csv").write_text("seconds,Mbit/s\n0,5\n1,2\n")
+    packed = tmp_path / "traced.tcpcourse"
+    assert tcptutor("course", "pack", folder, "-o", packed).returncode == 0
+    here, there = (tcptutor("list", "cell", "--course", each) for each in (folder, packed))
+    assert (there.returncode, there.stdout) == (0, here.stdout)
+
+
 def test_a_student_works_in_the_packed_course_beside_the_shipped_one(
     packed: Path, without_state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

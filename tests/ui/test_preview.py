@@ -19,6 +19,7 @@ from tcptutor.ui.preview.preview_app import PreviewApp
 from tcptutor.ui.preview.preview_page import PreviewPage
 
 from .fakes import FakeLab
+from .record import COURSE
 from .screen import part, text, until, until_text
 
 FIRST, SECOND = "01-one-link/01-to-read.md", "01-one-link/02-to-run.md"
@@ -188,3 +189,23 @@ async def test_another_page_is_found_and_edited(make: Make, folder: Path) -> Non
         await until(pilot, lambda: isinstance(app.screen, PreviewPage) and app.screen.step.id == "to-run")
         edit(folder, SECOND, "Zebra crossing", "Zebra stripes")
         await until_text(pilot, "Zebra stripes")
+
+
+async def test_a_save_during_a_run_keeps_the_run(tmp_path: Path, journal: Journal, lab: FakeLab) -> None:
+    folder = Path(shutil.copytree(COURSE, tmp_path / "tested"))
+    lab.hold_at = 3.0
+    app = PreviewApp(folder, read_edited(folder), journal, lambda: lab, lint)
+    async with app.run_test(size=(180, 45)) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, PreviewPage) and app.screen.is_complete)
+        await pilot.press("right")
+        await until(pilot, lambda: page(app).step.id == "one-lossy-flow" and page(app).is_complete)
+        await pilot.press("x", "y")
+        await until(pilot, lambda: app.bench.live is not None and app.bench.live.run.experiment_s > 2.9)
+        edit(folder, "01-one-flow/02-one-lossy-flow.md", 'title = "', 'title = "Saved: ')
+        await until_text(pilot, "Saved: ")
+        await until(pilot, lambda: page(app).is_complete)
+        assert app.bench.busy
+        lab.go_on.set()
+        await until(pilot, lambda: page(app).step.has_run(journal.page("one-flow", "one-lossy-flow")))
+        await until_text(pilot, "measured")
+        await app.bench.close()
