@@ -54,6 +54,11 @@ class ChosenCourse(NamedTuple):
     folder: Path
     id: str
 
+    @property
+    def local(self) -> Path:
+        """Path of the course for other programs of this user: as given, or the folder of a fetched repository."""
+        return Path(self.given) if Path(self.given).exists() else self.folder
+
 
 class _CourseInUse:
     course: ChosenCourse | None = None

@@ -217,4 +217,4 @@ def _backend(asked: str, *, is_for_others: bool) -> str:
 
 def _course_option() -> tuple[str, ...]:
     course = chosen_course()
-    return ("--course", course.given) if course is not None else ()
+    return ("--course", str(course.local)) if course is not None else ()

@@ -7,6 +7,7 @@ Equal lessons give equal bytes. A pack is unpacked once, into the cache.
 from __future__ import annotations
 
 import hashlib
+import re
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -27,6 +28,8 @@ FORMAT_VERSION = 1
 _DESCRIPTION = "course-pack.json"
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 """Time of every member: the earliest that zip can hold."""
+_HIDDEN = re.compile(r"(?:^|/)\.")
+"""Files such as those of git, which are no lessons."""
 _ASK = "ask your teacher for it again"
 
 
@@ -61,7 +64,7 @@ def _hashes(root: Path) -> dict[str, str]:
     found = {name: each for name, each in named.items() if unpacking.is_trace(name)}
     for ending in ("*.md", "*.toml"):
         found |= {each.relative_to(root).as_posix(): each for each in root.rglob(ending)}
-    return {name: _digest(found[name]) for name in sorted(found)}
+    return {name: _digest(found[name]) for name in sorted(found) if not _HIDDEN.search(name)}
 
 
 def lessons_digest(hashes: Mapping[str, str]) -> str:

@@ -59,7 +59,7 @@ class GradingBasis:
         chosen = places.chosen_course()
         own = places.shipped_lessons()
         if chosen:  # as given, since workers of a cluster have caches of their own
-            own = Path(chosen.given) if Path(chosen.given).exists() else chosen.folder
+            own = chosen.local
         return cls(Path(lessons) if lessons else own, code, modules)
 
     @property

@@ -37,10 +37,12 @@ def test_equal_lessons_give_equal_packs_and_a_change_another_digest(packed: Path
     assert first["sha256"] != other["sha256"]
 
 
-def test_a_pack_holds_the_traces_of_its_experiments(tmp_path: Path) -> None:
+def test_a_pack_holds_traces_and_no_hidden_files(tmp_path: Path) -> None:
     folder = Path(shutil.copytree(LESSONS, tmp_path / "traced"))
     experiments = folder / "01-small" / "experiments"
     (experiments / "cell.toml").write_text('title = "A cell"\n[parameters]\nrate_trace = "cell.csv"\n')
+    (folder / ".github").mkdir()
+    (folder / ".github" / "Pull request.md").write_text("Not a lesson.")
     (experiments / "cell.csv").write_text("seconds,Mbit/s\n0,5\n1,2\n")
     packed = tmp_path / "traced.tcpcourse"
     assert tcptutor("course", "pack", folder, "-o", packed).returncode == 0
