@@ -243,7 +243,7 @@ async def test_the_first_screen_reads_no_page_and_a_module_its_own(
     monkeypatch.setattr(
         loader,
         "read_step",
-        lambda file, complete, by=loader.read_step: read.append(file.path.name) or by(file, complete),
+        lambda file, *how, by=loader.read_step: read.append(file.path.name) or by(file, *how),
     )
     app = TutorApp(OpenedCourse(COURSE).course, journal, lambda: lab)
     async with app.run_test(size=(80, 24)) as pilot:
