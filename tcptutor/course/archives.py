@@ -24,6 +24,7 @@ _MOST_PACKED = 256 << 20
 """Bytes of an archive, also when unpacked: a repository may hold slides and pictures too."""
 _MOST_MEMBERS = 50_000
 _COURSE = "course.toml"
+_GZIP = b"\x1f\x8b"
 _DAMAGED = (
     zipfile.BadZipFile,
     tarfile.TarError,
@@ -51,6 +52,12 @@ class _Member(NamedTuple):
     is_link: bool
     read: Callable[[int], bytes]
     """Returns at most so many bytes of the file."""
+
+
+def is_archive(content: bytes) -> bool:
+    """Return whether these are the bytes of a zip or tar archive, compressed with gzip or not."""
+    is_tar = content[257:262] == b"ustar" or content.startswith(_GZIP)
+    return is_tar or content.startswith(b"PK") or zipfile.is_zipfile(BytesIO(content))
 
 
 def read_archive(path: Path, content: bytes) -> ArchivedCourse:
@@ -148,7 +155,7 @@ def _tar_members(archive: tarfile.TarFile) -> list[_Member]:
 
 
 def _decompressed(content: bytes) -> bytes:
-    if not content.startswith(b"\x1f\x8b"):
+    if not content.startswith(_GZIP):
         return content
     with gzip.open(BytesIO(content)) as file:
         found = file.read(_MOST_PACKED + 1)

@@ -11,7 +11,7 @@ from tcptutor.base import files, places, printable
 from tcptutor.base.errors import TutorError, UsageError, refused, unknown
 from tcptutor.base.places import ChosenCourse
 from tcptutor.course import unpacking
-from tcptutor.course.archives import read_archive
+from tcptutor.course.archives import is_archive, read_archive
 from tcptutor.course.checkout import checkout_folder, parse_address
 from tcptutor.course.known_courses import known_courses
 from tcptutor.course.lesson_file import is_slug
@@ -31,6 +31,8 @@ def choose(given: str) -> ChosenCourse | None:
         UsageError: It is no course.
         TutorError: The course is damaged, or cannot be unpacked or fetched.
     """
+    if not given.strip():
+        raise UsageError(f"no course is named: {_KINDS}")
     path = Path(given).expanduser()
     if not path.exists() and is_slug(given):
         if given == places.SHIPPED_ID:
@@ -79,6 +81,8 @@ def _unpacked(path: Path) -> Path:
         raise TutorError(f"cannot read {path}: {refused(error, _ASK)}") from error
     if path.suffix == SUFFIX or is_pack(content):
         return unpacked_pack(path, content)
+    if not is_archive(content):
+        raise UsageError(f"{path} is no course: {_KINDS}")
     found = read_archive(path, content)
     hashes = {name: hashlib.sha256(lesson).hexdigest() for name, lesson in found.lessons.items()}
     digest = hashlib.sha256(msgspec.json.encode(hashes, order="deterministic")).hexdigest()
