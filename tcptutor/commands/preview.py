@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -15,6 +17,8 @@ from tcptutor.commands.names import find_page
 from tcptutor.course.outline import OpenedCourse
 from tcptutor.study.pages import ModulePage
 from tcptutor.ui.start import TEXTUAL_OPTIONS
+
+_PREFIX = "tcptutor-preview-"
 
 
 def preview(folder: Path, page: str | None, backend: str, clock: str) -> int:
@@ -41,12 +45,22 @@ def preview(folder: Path, page: str | None, backend: str, clock: str) -> int:
     root = folder.resolve()
     places.choose_course(places.ChosenCourse(str(root), root, OpenedCourse(root).course.id))
     first = ModulePage(*find_page(page)) if page else None
-    with tempfile.TemporaryDirectory(prefix="tcptutor-preview-") as data:
+    _remove_left_behind()
+    with tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-") as data:
         # Whatever the author answers and runs here stays out of every journal.
         os.environ |= {"XDG_DATA_HOME": data, "XDG_STATE_HOME": data, **_textual_options()}
         from tcptutor.ui.preview.preview_app import show_preview  # noqa: PLC0415  # reads the options when imported
 
         return show_preview(root, first, lambda: Lab(backend, clock), lint)
+
+
+def _remove_left_behind() -> None:
+    """Remove the folders of this user's previews that were killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
+        pid = folder.name.removeprefix(_PREFIX).partition("-")[0]
+        with contextlib.suppress(OSError):
+            if pid.isdigit() and not Path(f"/proc/{pid}").exists() and folder.stat().st_uid == os.getuid():
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _textual_options() -> dict[str, str]:
