@@ -128,6 +128,17 @@ def test_flows_are_compared_only_while_the_same_flows_send() -> None:
     assert found.throughput_bps == pytest.approx(9.15e6, rel=0.01)
 
 
+def test_flows_that_are_cut_off_while_they_share_the_link_have_a_report() -> None:
+    changes = "4 s link=down; 4 s streams=2; 10 s streams=1; 10.5 s link=up"
+    made = synthetic.experiment(duration="10 s", warmup="2 s", changes=changes)
+    rows = synthetic.samples(0, lambda t: 5e6 * min(t, 4), 12, {})
+    rows += [msgspec.structs.replace(row, t=row.t + 4) for row in synthetic.samples(1, 0.0, 6, {})]
+    run = synthetic.empty(made, complete=True)
+    run.samples, run.experiment_s = SampleTable(sorted(rows, key=lambda row: row.t)), 12.0
+    found = report(run)
+    assert (found.shared_s, found.jain_index, found.cov_between) == ((4, 10), 1, None)
+
+
 def test_a_closed_flow_that_still_sends_is_not_compared_with_those_that_stay() -> None:
     made = synthetic.experiment(streams="3", duration="10 s", warmup="2 s", changes="4 s streams=2")
     rates, ends = (4e6, 4e6, 1e6), (12, 12, 6)

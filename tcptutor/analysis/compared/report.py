@@ -166,8 +166,8 @@ def report(run: Run, measured: Measured | None = None, rtts: Sequence[SegmentRtt
 
 
 def _jain_index(measured: Measured) -> float:
-    flows = compared_flows(measured)
-    return jain_index(flow.throughput_bps for flow in flows) if flows and measured.throughput > 0 else 1.0
+    rates = [flow.throughput_bps for flow in compared_flows(measured)]
+    return jain_index(rates) if any(rates) else 1.0
 
 
 def _note(

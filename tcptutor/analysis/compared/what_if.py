@@ -16,6 +16,7 @@ import msgspec
 from tcptutor.analysis.compared.verdict import explain
 from tcptutor.analysis.observed.delays import queueing_delays, smoothed_rtts
 from tcptutor.analysis.observed.facts import evidence_of_part
+from tcptutor.analysis.observed.figures import compared_flows
 from tcptutor.analysis.observed.measured import Measured, measure
 from tcptutor.base import units
 from tcptutor.base.causes import CAUSE_NAMES, LimitedBy
@@ -224,8 +225,9 @@ def _numbers(measured: Measured) -> dict[Quantity, float]:
         found["mean cwnd"] = sum(windows) / len(windows)
     counted: dict[Quantity, float | None] = {"retransmitted": measured.retransmits, "losses": measured.losses}
     found |= {name: value for name, value in counted.items() if value is not None}
-    if len(flows) > 1:
-        found["Jain's index"] = jain_index([flow.throughput_bps for flow in flows])
+    rates = [flow.throughput_bps for flow in compared_flows(measured)]
+    if len(rates) > 1 and any(rates):
+        found["Jain's index"] = jain_index(rates)
     evidence = evidence_of_part(measured)
     if evidence is not None:
         if evidence.link_used is not None:
