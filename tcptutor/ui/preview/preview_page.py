@@ -19,7 +19,7 @@ from tcptutor.ui.widgets.bars import KeyBar, TopBar
 _NEXT_TO = 120
 """Columns from which the linter's lines are next to the page."""
 _COLUMNS = 40
-"""Columns of these lines; a tenth more for each ten columns of a wide terminal."""
+"""Columns of these lines, and one more for each ten columns of a wider terminal."""
 
 
 class PagePlace(NamedTuple):
