@@ -139,7 +139,7 @@ def test_commands_go_on_with_the_rest_and_say_the_line(
         assert done.returncode == 2
         return
     assert done.returncode == 1, done.stderr
-    assert f"lessons/{file}: " in done.stdout + done.stderr
+    assert re.search(rf"lessons/{re.escape(file)}(:\d+)?: ", done.stdout + done.stderr)
     if file != f"{MODULE}/module.toml" and command == "list":
         assert "parallel-streams" in done.stdout
 
