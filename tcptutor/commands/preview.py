@@ -13,6 +13,7 @@ from tcptutor.authoring.lint import lint
 from tcptutor.backends.lab import Lab
 from tcptutor.base import places
 from tcptutor.base.errors import TutorError, UsageError
+from tcptutor.commands.language import chosen_language
 from tcptutor.commands.names import find_page
 from tcptutor.course.outline import OpenedCourse
 from tcptutor.study.pages import ModulePage
@@ -21,7 +22,7 @@ from tcptutor.ui.start import TEXTUAL_OPTIONS
 _PREFIX = "tcptutor-preview-"
 
 
-def preview(folder: Path, page: str | None, backend: str, clock: str) -> int:
+def preview(folder: Path, page: str | None, backend: str, clock: str, language: str | None) -> int:
     """Preview the course in a folder and return the exit code.
 
     Args:
@@ -29,9 +30,10 @@ def preview(folder: Path, page: str | None, backend: str, clock: str) -> int:
         page: Page to begin with, by number or name; None for the first.
         backend: Backend of the lab.
         clock: Clock of the lab.
+        language: Translation to show; None for the original.
 
     Raises:
-        UsageError: The folder is no course, or there is no such page.
+        UsageError: The folder is no course, or there is no such page or language.
         TutorError: There is no terminal.
     """
     if not (folder / "course.toml").is_file():
@@ -44,6 +46,7 @@ def preview(folder: Path, page: str | None, backend: str, clock: str) -> int:
         )
     root = folder.resolve()
     places.choose_course(places.ChosenCourse(str(root), root, OpenedCourse(root).course.id))
+    translation = chosen_language(language) if language is not None else ""
     first = ModulePage(*find_page(page)) if page else None
     _remove_left_behind()
     with tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-") as data:
@@ -51,7 +54,7 @@ def preview(folder: Path, page: str | None, backend: str, clock: str) -> int:
         os.environ |= {"XDG_DATA_HOME": data, "XDG_STATE_HOME": data, **_textual_options()}
         from tcptutor.ui.preview.preview_app import show_preview  # noqa: PLC0415  # reads the options when imported
 
-        return show_preview(root, first, lambda: Lab(backend, clock), lint)
+        return show_preview(root, first, lambda: Lab(backend, clock), lint, translation)
 
 
 def _remove_left_behind() -> None:

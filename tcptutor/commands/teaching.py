@@ -84,6 +84,7 @@ def new_course(**given: Any) -> None:
 @main.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.argument("page", metavar="[MODULE/PAGE]", required=False)
+@click.option("--language", metavar="TAG", help="Show this translation, such as de. Default: the original.")
 @BACKEND
 @CLOCK
 def preview(**given: Any) -> None:

@@ -52,7 +52,7 @@ original's: other pages, ids, right answers, experiments. So marks are the same 
     tcptutor course translate FOLDER de MODULE/PAGE     write the file to fill in; MODULE alone: all its files
     tcptutor course translate FOLDER de                 how far the translation is
     tcptutor lint FOLDER                                what is wrong with it
-    tcptutor --course FOLDER --language de              read it
+    tcptutor preview FOLDER --language de               see it, again after each save
 
 Translate the texts in place; a text that you leave is shown in the original. Keep numbers as they are written (only
 the comma in 1,448 may go), `code`, `{placeholders}`, links and figures: a text without them is shown in the original.

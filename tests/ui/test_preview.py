@@ -17,6 +17,7 @@ from tcptutor.ui.preview.edited_course import read_edited
 from tcptutor.ui.preview.lint_panel import LintPanel
 from tcptutor.ui.preview.preview_app import PreviewApp
 from tcptutor.ui.preview.preview_page import PreviewPage
+from tests.command import here as tcptutor
 
 from .fakes import FakeLab
 from .record import COURSE
@@ -209,3 +210,18 @@ async def test_a_save_during_a_run_keeps_the_run(tmp_path: Path, journal: Journa
         await until(pilot, lambda: page(app).step.has_run(journal.page("one-flow", "one-lossy-flow")))
         await until_text(pilot, "measured")
         await app.bench.close()
+
+
+async def test_a_translator_sees_the_translation(folder: Path, journal: Journal, lab: FakeLab) -> None:
+    assert tcptutor("course", "translate", folder, "de", "one-link/to-read").returncode == 0
+    translated = f"de/{FIRST}"
+    app = PreviewApp(folder, read_edited(folder, language="de"), journal, lambda: lab, lint, language="de")
+    async with app.run_test(size=(120, 36)) as pilot:
+        await until_text(pilot, "no problems on this page")
+        edit(folder, translated, "What limits it?", "Was ist die Grenze?")
+        await until_text(pilot, "Was ist die Grenze?")
+        await until(pilot, lambda: page(app).is_complete)
+        edit(folder, translated, "A flow has a window of 50 kB", "Ein Fluss hat ein Fenster von 60 kB")
+        await until_text(pilot, "1 problem on this page")
+        assert f"{translated}:" in part(app, LintPanel)
+        await until_text(pilot, "What limits it?")  # the original

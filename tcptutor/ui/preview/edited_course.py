@@ -49,7 +49,7 @@ class EditedCourse(NamedTuple):
     problems: tuple[ContentError, ...]
     """Problems of the files that cannot be read."""
     files: Mapping[PageKey, str]
-    """Path of each page's file in the course, also of pages that cannot be read."""
+    """Path of each page's file in the course, that of its translation if there is one; also of unreadable pages."""
     outdated: frozenset[PageKey] = frozenset()
     """Pages that cannot be read now."""
 
@@ -58,23 +58,30 @@ class EditedCourse(NamedTuple):
         return self.files.get(_key(page), "")
 
 
-def read_edited(root: Path, before: EditedCourse | None = None) -> EditedCourse:
+def read_edited(root: Path, before: EditedCourse | None = None, language: str = "") -> EditedCourse:
     """Read all files again.
 
     Args:
         root: Folder of the course, which may be half-saved, damaged or gone.
         before: The course as it was read last.
+        language: Translation to show; empty for the original.
     """
     glossary.cache_clear()
-    course, problems = read_course(root)
+    course, problems = read_course(root, language)
     files: dict[PageKey, str] = {}
     for module, folder in module_folders(root).items():
         pages = sorted(files_by_step(folder).items(), key=lambda each: each[1])
         if (folder / PRETEST_FILE).is_file():
             pages.insert(0, (PRETEST, folder / PRETEST_FILE))
-        files |= {(module, page): path.relative_to(root).as_posix() for page, path in pages}
+        files |= {(module, page): _file(root, language, path) for page, path in pages}
     edited = EditedCourse(course, problems, files)
     return edited if before is None else _with_pages_from_before(edited, before)
+
+
+def _file(root: Path, language: str, original: Path) -> str:
+    path = original.relative_to(root)
+    translated = Path(language, path)
+    return (translated if (root / translated).is_file() else path).as_posix()
 
 
 def _with_pages_from_before(now: EditedCourse, before: EditedCourse) -> EditedCourse:

@@ -8,6 +8,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,10 +55,12 @@ class PreviewApp(TutorApp):
         make_lab: Callable[[], Lab],
         find_problems: FindProblems,
         page: ModulePage | None = None,
+        language: str = "",
     ) -> None:
-        """Create it with the course in the folder `root`, and the page to begin with, by default the first."""
+        """Create it with the course in the folder `root`, read in `language`, and its first page or another one."""
         super().__init__(edited.course, journal, make_lab, problems=lambda: self._edited.problems)
         self._root, self._edited, self._find_lint = root, edited, find_problems
+        self._language = language
         self._first = page or first_page(edited)
         self._lint_result, self._lint_problems = LintResult(), tuple[str, ...]()
         self._changed = asyncio.Event()
@@ -101,7 +104,8 @@ class PreviewApp(TutorApp):
             if now == self._before or not self._can_replace:
                 continue
             self._before = now
-            await self._show(await asyncio.to_thread(read_edited, self._root, self._edited))
+            read = partial(read_edited, self._root, self._edited, self._language)
+            await self._show(await asyncio.to_thread(read))
             self._lint_result = self._lint_result._replace(is_outdated=True)
             self._show_lint()
             self._changed.set()
@@ -182,7 +186,11 @@ async def _in_daemon_thread(find: Callable[[], Sequence[str]]) -> Sequence[str]:
 
 
 def show_preview(
-    root: Path, page: ModulePage | None, make_lab: Callable[[], Lab], find_problems: FindProblems
+    root: Path,
+    page: ModulePage | None,
+    make_lab: Callable[[], Lab],
+    find_problems: FindProblems,
+    language: str = "",
 ) -> int:
     """Preview the course in the folder `root` until the author leaves, and return the exit code.
 
@@ -191,11 +199,14 @@ def show_preview(
         page: Page to begin with; None for the first.
         make_lab: Makes the lab to run in.
         find_problems: The linter.
+        language: Translation to show; empty for the original.
     """
     shutdown.signals.catch()
     journal = open_journal()
     try:
-        app = PreviewApp(root, read_edited(root), journal, make_lab, find_problems, page)
+        app = PreviewApp(
+            root, read_edited(root, language=language), journal, make_lab, find_problems, page, language
+        )
         app.glyphs = glyphs.for_terminal(os.environ)
         asyncio.run(_run(app))
     finally:
