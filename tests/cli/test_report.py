@@ -80,7 +80,7 @@ def test_a_percentile_without_enough_samples_is_a_dash() -> None:
     open_ended = msgspec.structs.replace(times, unfinished=2, max_s=None)
     latency = msgspec.structs.replace(latency, completion=open_ended)
     shown = delay_row(lines(run, msgspec.structs.replace(result, latency=latency)), "completion")
-    assert "2 not finished" in shown
+    assert "2 unfinished" in shown
     assert "slowest" not in shown
 
 
