@@ -127,11 +127,11 @@ def test_a_course_on_a_machine_of_its_own(machine: Machine) -> None:
     try:
         line.wait_for("Enter", 120)
         line.keys("p")
-        line.wait_for("Bandwidth", 60)
+        line.wait_for("bandwidth-delay product", 60)
     finally:
         line.close()
     line = Tmux(shlex.join(machine.words("grace", terminal=True)), machine.folder)
     try:
-        line.wait_for("Bandwidth", 60)
+        line.wait_for("bandwidth-delay product", 60)
     finally:
         line.close()

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import pty
+import select
 import shutil
 import subprocess
+import termios
 from pathlib import Path
 
 import pytest
 
+from tests import patience
 from tests.packaging.ordinary_user import OrdinaryUser
 
 pytestmark = pytest.mark.host
@@ -46,6 +49,7 @@ def test_pipx_installs_it_and_setup_makes_a_first_run_possible(mark: str, user: 
     user.succeed("uv", "tool", "install", "pipx")
     user.succeed("pipx", "install", user.wheel, timeout=600)
     ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (36, 120))  # without a size, the app would be lines of text
     # The first start: it asks, and sets up the lab.
     os.write(ours, b"\n")
     starting = subprocess.Popen(
@@ -53,12 +57,16 @@ def test_pipx_installs_it_and_setup_makes_a_first_run_possible(mark: str, user: 
         stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
     )  # fmt: skip
     os.close(theirs)
-    shown = b""
-    while b"\x1b[?1049h" not in shown:  # the app takes the screen
-        shown += os.read(ours, 65536)
-    starting.terminate()
-    os.close(ours)
-    starting.wait()
+    shown, deadline = b"", patience.Deadline(600)
+    try:
+        while b"\x1b[?1049h" not in shown:  # the app takes the screen
+            assert deadline.left and b"without a lab. " not in shown, shown.decode(errors="replace")
+            if select.select([ours], [], [], 1)[0]:
+                shown += os.read(ours, 65536)
+    finally:
+        starting.terminate()
+        os.close(ours)
+        starting.wait()
     assert b"the lab works: guest, virtual clock" in shown, shown.decode(errors="replace")
     document = json.loads(user.succeed(*RUN))
     assert document["flows"]
