@@ -17,11 +17,12 @@ from pathlib import Path
 import msgspec
 
 from tcptutor import __version__
-from tcptutor.base import files, places, printable
+from tcptutor.base import files, printable
 from tcptutor.base.errors import TutorError
 from tcptutor.course import lesson_file, unpacking
 from tcptutor.course.languages import translation_folders
 from tcptutor.course.outline import Course, load
+from tcptutor.course.unpacking import lessons_digest
 
 SUFFIX = ".tcpcourse"
 FORMAT_VERSION = 1
@@ -67,11 +68,6 @@ def _hashes(root: Path) -> dict[str, str]:
     return {name: _digest(found[name]) for name in sorted(found) if not _HIDDEN.search(name)}
 
 
-def lessons_digest(hashes: Mapping[str, str]) -> str:
-    """Return the digest of all lesson files."""
-    return hashlib.sha256(msgspec.json.encode(hashes, order="deterministic")).hexdigest()
-
-
 def write_pack(folder: Path, target: Path) -> PackDescription:
     """Write the course in `folder` to a pack, atomically.
 
@@ -109,9 +105,7 @@ def unpacked_pack(path: Path, content: bytes) -> Path:
         TutorError: The pack is damaged, or cannot be unpacked.
     """
     described, lessons = _read(path, content)
-    folder = places.cache() / "courses" / described.sha256[:32] / described.id
-    unpacking.unpack(lessons, folder)
-    return folder
+    return unpacking.unpack_to_cache(lessons, described.sha256, described.id)
 
 
 def is_pack(content: bytes) -> bool:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-import msgspec
-
 from tcptutor.base import files, places, printable
 from tcptutor.base.errors import TutorError, UsageError, refused, unknown
 from tcptutor.base.places import ChosenCourse
@@ -85,11 +83,8 @@ def _unpacked(path: Path) -> Path:
         raise UsageError(f"{path} is no course: {_KINDS}")
     found = read_archive(path, content)
     hashes = {name: hashlib.sha256(lesson).hexdigest() for name, lesson in found.lessons.items()}
-    digest = hashlib.sha256(msgspec.json.encode(hashes, order="deterministic")).hexdigest()
     name = unpacking.folder_name(found.name or path.name.partition(".")[0])
-    folder = places.cache() / "courses" / digest[:32] / name
-    unpacking.unpack(found.lessons, folder)
-    return folder
+    return unpacking.unpack_to_cache(found.lessons, unpacking.lessons_digest(hashes), name)
 
 
 def _lasting(given: str) -> str:

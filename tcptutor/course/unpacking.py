@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
+import msgspec
+
+from tcptutor.base import places
 from tcptutor.base.errors import TutorError, refused
 from tcptutor.course import lesson_file, trace_files
 
@@ -37,6 +41,27 @@ def most_bytes(path: str) -> int:
 def folder_name(text: str) -> str:
     """Return a folder's name made from `text`."""
     return re.sub(r"[^A-Za-z0-9_-]+", "-", PurePosixPath(text).name).strip("-")[:60] or "course"
+
+
+def unpack_to_cache(lessons: Mapping[str, bytes], digest: str, name: str) -> Path:
+    """Unpack lesson files once, and return their folder.
+
+    Args:
+        lessons: Content of each file, by its path in the course.
+        digest: Digest of all files, see `lessons_digest`.
+        name: Name of the course's folder.
+
+    Raises:
+        TutorError: They cannot be written.
+    """
+    folder = places.cache() / "courses" / digest[:32] / name
+    unpack(lessons, folder)
+    return folder
+
+
+def lessons_digest(hashes: Mapping[str, str]) -> str:
+    """Return the digest of all lesson files, from the SHA-256 of each by its path."""
+    return hashlib.sha256(msgspec.json.encode(hashes, order="deterministic")).hexdigest()
 
 
 def unpack(lessons: Mapping[str, bytes], folder: Path) -> None:

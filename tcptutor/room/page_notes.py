@@ -32,7 +32,7 @@ def _by_hand(module: str, page: Step) -> Iterator[str]:
 
 
 def run_notes(page: Step) -> str:
-    """Return what the page says after its run."""
+    """Return the page's explanation of its run."""
     return _spoken(page.after_run)
 
 

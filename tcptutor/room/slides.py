@@ -11,7 +11,7 @@ SOLVED = "solved"
 
 
 class SlideStep(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """What one key press adds to a slide."""
+    """Content that one key press adds to a slide."""
 
     notes: str = ""
     """Speaker's notes on this step; Markdown."""

@@ -63,7 +63,7 @@ class Sessions:
         return len(self._sessions)
 
     def find(self, student: str) -> BrowserSession | None:
-        """Return the student's session, if there is one."""
+        """Return the student's session; None without one."""
         return self._sessions.get(student)
 
     def watch(self) -> None:

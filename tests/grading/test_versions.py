@@ -7,7 +7,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -51,6 +51,29 @@ def hand_in(folder: Path, tmp_path: Path, do: Callable[[Student], object]) -> Pa
     path = tmp_path / "ada.tcphandin"
     write_hand_in(path, collected.manifest, collected.events, collected.runs)
     return path
+
+
+class CorrectedCourse(NamedTuple):
+    """A course whose experiment was changed after a student had handed in."""
+
+    current: Path
+    file: Path
+    """The hand-in, made with the version before."""
+    versions: Path
+    """Folder with a pack of that version."""
+
+
+@pytest.fixture
+def corrected(edited: Callable[..., Path], tmp_path: Path) -> CorrectedCourse:
+    first = edited("first", "course.toml", lambda text: f'version = "1"\n{text}')
+    current = edited("current", "course.toml", lambda text: f'version = "2"\n{text}')
+    experiment = next((current / "01-small/experiments").glob("lossy.toml"))
+    experiment.write_text(experiment.read_text().replace("20 ms", "30 ms"), encoding="utf-8")
+    file = hand_in(first, tmp_path, Student.does_asked_and_ran)
+    versions = tmp_path / "versions"
+    versions.mkdir()
+    write_pack(first, versions / "1.tcpcourse")
+    return CorrectedCourse(current, file, versions)
 
 
 def graded(file: Path, course: Path, *words: str | Path) -> tuple[dict[str, Any], list[str]]:
@@ -110,21 +133,14 @@ def test_an_id_keeps_the_answer_when_the_text_is_corrected(
 
 
 def test_a_folder_of_versions_grades_each_hand_in_by_its_own(
-    edited: Callable[..., Path], tmp_path: Path
+    corrected: CorrectedCourse, tmp_path: Path
 ) -> None:
-    first = edited("first", "course.toml", lambda text: f'version = "1"\n{text}')
-    current = edited("current", "course.toml", lambda text: f'version = "2"\n{text}')
-    experiment = next((current / "01-small/experiments").glob("lossy.toml"))
-    experiment.write_text(experiment.read_text().replace("20 ms", "30 ms"), encoding="utf-8")
-    file = hand_in(first, tmp_path, Student.does_asked_and_ran)
+    current, file, versions = corrected
     marks, remarks = graded(file, current)
     assert marks["ran experiment"]["outcome"] == "refused"
     assert remarks == ["made with version '1' of the lessons, not '2': 1 of 5 pages differs: ran"]
     for_moodle = tcptutor("grade", file, "--course", current, "--key", KEY.code, "--format", "moodle").stdout
     assert "ada" in for_moodle and "of the lessons" not in for_moodle
-    versions = tmp_path / "versions"
-    versions.mkdir()
-    write_pack(first, versions / "1.tcpcourse")
     marks, remarks = graded(file, current, "--versions", versions)
     assert (marks["ran experiment"]["outcome"], remarks) == ("full", [])
     assert tcptutor("grade", file, "--course", current, "--versions", tmp_path / "ada").returncode == 2
@@ -132,16 +148,9 @@ def test_a_folder_of_versions_grades_each_hand_in_by_its_own(
 
 @pytest.mark.host
 def test_the_workers_of_a_cluster_grade_each_hand_in_by_its_own_version(
-    edited: Callable[..., Path], tmp_path: Path
+    corrected: CorrectedCourse, tmp_path: Path
 ) -> None:
-    first = edited("first", "course.toml", lambda text: f'version = "1"\n{text}')
-    current = edited("current", "course.toml", lambda text: f'version = "2"\n{text}')
-    experiment = next((current / "01-small/experiments").glob("lossy.toml"))
-    experiment.write_text(experiment.read_text().replace("20 ms", "30 ms"), encoding="utf-8")
-    file = hand_in(first, tmp_path, Student.does_asked_and_ran)
-    versions = tmp_path / "versions"
-    versions.mkdir()
-    write_pack(first, versions / "1.tcpcourse")
+    current, file, versions = corrected
     here = graded(file, current, "--versions", versions)
     assert here[0]["ran experiment"]["outcome"] == "full"
     with cluster(1) as (address, _):
@@ -153,15 +162,8 @@ def test_the_workers_of_a_cluster_grade_each_hand_in_by_its_own_version(
     assert {f"{each['page']} {each['activity']}": each for each in found["marks"]} == here[0]
 
 
-def test_a_worker_grades_by_the_version_of_the_hand_in(edited: Callable[..., Path], tmp_path: Path) -> None:
-    first = edited("first", "course.toml", lambda text: f'version = "1"\n{text}')
-    current = edited("current", "course.toml", lambda text: f'version = "2"\n{text}')
-    experiment = next((current / "01-small/experiments").glob("lossy.toml"))
-    experiment.write_text(experiment.read_text().replace("20 ms", "30 ms"), encoding="utf-8")
-    file = hand_in(first, tmp_path, Student.does_asked_and_ran)
-    versions = tmp_path / "versions"
-    versions.mkdir()
-    write_pack(first, versions / "1.tcpcourse")
+def test_a_worker_grades_by_the_version_of_the_hand_in(corrected: CorrectedCourse, tmp_path: Path) -> None:
+    current, file, versions = corrected
     total = {}
     for folder in (None, versions):
         basis = GradingBasis(current, versions=folder)

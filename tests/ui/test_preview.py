@@ -215,7 +215,7 @@ async def test_a_save_during_a_run_keeps_the_run(tmp_path: Path, journal: Journa
 async def test_a_translator_sees_the_translation(folder: Path, journal: Journal, lab: FakeLab) -> None:
     assert tcptutor("course", "translate", folder, "de", "one-link/to-read").returncode == 0
     translated = f"de/{FIRST}"
-    app = PreviewApp(folder, read_edited(folder, language="de"), journal, lambda: lab, lint, language="de")
+    app = PreviewApp(folder, read_edited(folder, language="de"), journal, lambda: lab, lint)
     async with app.run_test(size=(120, 36)) as pilot:
         await until_text(pilot, "no problems on this page")
         edit(folder, translated, "What limits it?", "Was ist die Grenze?")

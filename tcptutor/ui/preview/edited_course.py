@@ -64,9 +64,11 @@ def read_edited(root: Path, before: EditedCourse | None = None, language: str = 
     Args:
         root: Folder of the course, which may be half-saved, damaged or gone.
         before: The course as it was read last.
-        language: Translation to show; empty for the original.
+        language: Translation to show, empty for the original; that of `before` if given.
     """
     glossary.cache_clear()
+    if before is not None:
+        language = before.course.language
     course, problems = read_course(root, language)
     files: dict[PageKey, str] = {}
     for module, folder in module_folders(root).items():

@@ -8,7 +8,6 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,12 +54,10 @@ class PreviewApp(TutorApp):
         make_lab: Callable[[], Lab],
         find_problems: FindProblems,
         page: ModulePage | None = None,
-        language: str = "",
     ) -> None:
-        """Create it with the course in the folder `root`, read in `language`, and its first page or another one."""
+        """Create it with the course in the folder `root`, and the page to begin with, by default the first."""
         super().__init__(edited.course, journal, make_lab, problems=lambda: self._edited.problems)
         self._root, self._edited, self._find_lint = root, edited, find_problems
-        self._language = language
         self._first = page or first_page(edited)
         self._lint_result, self._lint_problems = LintResult(), tuple[str, ...]()
         self._changed = asyncio.Event()
@@ -104,8 +101,7 @@ class PreviewApp(TutorApp):
             if now == self._before or not self._can_replace:
                 continue
             self._before = now
-            read = partial(read_edited, self._root, self._edited, self._language)
-            await self._show(await asyncio.to_thread(read))
+            await self._show(await asyncio.to_thread(read_edited, self._root, self._edited))
             self._lint_result = self._lint_result._replace(is_outdated=True)
             self._show_lint()
             self._changed.set()
@@ -204,9 +200,7 @@ def show_preview(
     shutdown.signals.catch()
     journal = open_journal()
     try:
-        app = PreviewApp(
-            root, read_edited(root, language=language), journal, make_lab, find_problems, page, language
-        )
+        app = PreviewApp(root, read_edited(root, language=language), journal, make_lab, find_problems, page)
         app.glyphs = glyphs.for_terminal(os.environ)
         asyncio.run(_run(app))
     finally:
