@@ -223,5 +223,5 @@ async def test_a_translator_sees_the_translation(folder: Path, journal: Journal,
         await until(pilot, lambda: page(app).is_complete)
         edit(folder, translated, "A flow has a window of 50 kB", "Ein Fluss hat ein Fenster von 60 kB")
         await until_text(pilot, "1 problem on this page")
-        assert f"{translated}:" in part(app, LintPanel)
+        await until(pilot, lambda: f"{translated}:" in part(app, LintPanel))
         await until_text(pilot, "What limits it?")  # the original

@@ -8,6 +8,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -137,9 +138,19 @@ class PreviewApp(TutorApp):
         while True:
             await self._changed.wait()
             self._changed.clear()
-            self._lint_problems = tuple(await _in_daemon_thread(lambda: self._find_lint(self._root)))
+            self._lint_problems = tuple(await _in_daemon_thread(partial(self._find_unchanged, self._root)))
             self._lint_result = LintResult(at=_time_of_day(), is_outdated=self._changed.is_set())
             self._show_lint()
+
+    def _find_unchanged(self, root: Path) -> Sequence[str]:
+        """Return the linter's lines of files that did not change while they were read."""
+        while True:
+            before = signature(root)
+            try:
+                return self._find_lint(root)
+            except LookupError:  # a page was renamed, deleted or half-saved in between
+                if signature(root) == before:
+                    raise
 
     def _show_lint(self) -> None:
         """Show the linter's lines, and why the page cannot be read if it is as it was before."""
