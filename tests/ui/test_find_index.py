@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -14,6 +16,7 @@ from tcptutor.course.step import Step
 from tcptutor.journal import Journal
 from tcptutor.study.matching import Hit, search
 from tcptutor.ui.find_index import FindIndex
+from tcptutor.ui.screens.find import FindScreen, IndexedEntry
 from tcptutor.ui.screens.lesson import LessonScreen
 from tests.chosen import chosen
 
@@ -127,3 +130,22 @@ async def test_a_question_opens_at_its_box_with_the_answer_and_explanation(
         press_at_once(app, "slash", *keys("politeness"), "enter")
         await until_text(pilot, "as politeness asks")
         assert "Paragraph 1." not in text(app)
+
+
+async def test_runs_that_are_read_while_the_box_closes_are_left_alone(make_app: Any) -> None:
+    async def find_runs() -> Sequence[IndexedEntry]:
+        reading.set()
+        while box.query("#find-about"):  # noqa: ASYNC110  # the box is taken apart before its workers are stopped
+            await asyncio.sleep(0)
+        return []
+
+    reading = asyncio.Event()
+    box = FindScreen([], find_runs, "pages")
+    app = make_app("first", of=asking())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, LessonScreen) and app.screen.is_complete)
+        app.push_screen(box)
+        await reading.wait()
+        await pilot.press("x", "escape")
+        await until(pilot, lambda: isinstance(app.screen, LessonScreen))
+        await pilot.pause()

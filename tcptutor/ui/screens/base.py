@@ -21,6 +21,7 @@ from tcptutor.study.lab_state import LabState
 from tcptutor.study.lab_state import place as place_of
 from tcptutor.ui import bindings
 from tcptutor.ui.bindings import Entries, FooterKey
+from tcptutor.ui.closing import WorkersEndFirst
 from tcptutor.ui.messages import GoalsUpdated, ShellUpdated
 from tcptutor.ui.motion import MotionChoice
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
@@ -152,7 +153,7 @@ class Tutor(Protocol):
         """Show a dialog over the page; `callback` gets its result."""
 
 
-class TutorScreen(Screen[None]):
+class TutorScreen(WorkersEndFirst, Screen[None]):
     """Screen with header and footer. Subclasses define place, footer keys and the reaction to runs."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

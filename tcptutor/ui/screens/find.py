@@ -15,11 +15,12 @@ from textual.widgets import Input, Static
 
 from tcptutor.study.matching import Hit, IndexedEntry, PaletteEntry, moved, search
 from tcptutor.ui.bindings import FooterKey
+from tcptutor.ui.closing import WorkersEndFirst
 from tcptutor.ui.widgets.bars import KeyBar
 from tcptutor.ui.widgets.hit_list import HitList, marked
 
 
-class FindScreen(ModalScreen[PaletteEntry | None]):
+class FindScreen(WorkersEndFirst, ModalScreen[PaletteEntry | None]):
     """Search of `entries`, dismissed with the chosen entry; None if closed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -1,0 +1,23 @@
+"""Screens whose workers end before they are taken apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.widget import Widget
+
+if TYPE_CHECKING:
+    from textual.await_remove import AwaitRemove
+
+
+class WorkersEndFirst(Widget):
+    """Mixin of screens with workers: cancels the screen's workers and its widgets' before the screen is removed.
+
+    Textual stops a widget's workers only after its children are gone, so a worker may look for one of them.
+    """
+
+    def remove(self) -> AwaitRemove:
+        """Cancel the workers and remove the screen."""
+        for node in self.walk_children(Widget, with_self=True):
+            self.workers.cancel_node(node)
+        return super().remove()
