@@ -262,9 +262,24 @@ class Study:
             raise UsageError(problem)
         mark = activity.mark(given, self.context)
         draw = self._draws.get(activity.id, {})
+        if mark.correct is False and self.was_given_wrong(activity, given):
+            raise UsageError("this answer was wrong before, and does not count again: change it first")
         response = Response(given, mark.correct, value=mark.value, draw=draw, sureness=sureness)
         record = self.record_of(activity).with_response(response)
         self._commit(activity, record, lambda: self._journal.respond(*self._key, activity.id, response))
+
+    def was_given_wrong(self, activity: Activity, given: Given) -> bool:
+        """Return True if the latest response to a question, with the same numbers, is this one, and it was wrong.
+
+        Then Enter was pressed once more, or the question sent again: no second attempt.
+        """
+        latest = self.record_of(activity).latest
+        return (
+            isinstance(activity, Question)
+            and latest is not None
+            and latest.correct is False
+            and (latest.answer, latest.draw) == (given, self._draws.get(activity.id, {}))
+        )
 
     def _why_impossible(self, activity: Activity, given: Given) -> str:
         """Return why the page's measure cannot take this value; empty if it can."""

@@ -37,7 +37,7 @@ async def test_a_response_to_another_question_leaves_the_page_usable(make_app, j
     app = make_app(MODULE, of=one_page(asked))
     async with app.run_test(size=(100, 40)) as pilot:
         await until_text(pilot, asked.prompt)
-        await pilot.press("tab", "1", "down", "space", "enter")
+        await pilot.press("tab", "2", "up", "space", "enter")
         await until(pilot, lambda: journal.page(MODULE, STEP).activity("q").attempts == 2)
 
 

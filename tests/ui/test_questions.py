@@ -40,6 +40,26 @@ async def test_a_wrong_choice_is_told_why_and_may_be_changed(page, journal) -> N
     assert [answer[1:] for answer in answers(journal, *STEP)] == [((LINK,), False), ((LOSS,), True)]
 
 
+async def test_enter_on_an_unchanged_wrong_choice_costs_no_second_attempt(page, journal) -> None:
+    await page.press("1", "enter")
+    await until_text(page, "✗ Not yet. It was three quarters empty.")
+    await page.press("enter")
+    await until_text(page, "was wrong before")
+    assert "It was three quarters empty." in text(page.app), "the feedback stays"
+    assert [answer[1:] for answer in answers(journal, *STEP)] == [((LINK,), False)]
+    await page.press("2", "enter")
+    await until_text(page, "✓ Right. Each loss halves cwnd.")
+    assert len(answers(journal, *STEP)) == 2
+
+
+async def test_an_unchanged_wrong_number_costs_no_second_attempt(page, journal) -> None:
+    await page.press("2", "enter", "tab", *keys("21 s"), "enter")
+    await until_text(page, "✗ Not yet. ")
+    await page.press("enter")
+    await until_text(page, "was wrong before")
+    assert len(answers(journal, *STEP)) == 2
+
+
 async def test_a_choice_marks_nothing_before_enter(page, journal) -> None:
     await page.press("2")
     await until_text(page, "2 ● Random loss")

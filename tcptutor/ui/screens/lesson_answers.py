@@ -70,8 +70,12 @@ class Answers:
             self._study.respond(activity, given, self._page.box(activity).sureness)
         except UsageError as error:
             box = self._page.box(activity)
-            # A final response is its own explanation.
-            self._show(activity, just_now=False) if box.is_locked else box.show_error(str(error))
+            if box.is_locked:  # a final response is its own explanation
+                self._show(activity, just_now=False)
+            elif self._study.was_given_wrong(activity, given) and (known := self._study.response(activity)):
+                box.show_again(known, str(error))
+            else:
+                box.show_error(str(error))
             return False
         self._last = activity
         self._show(activity, just_now=True)

@@ -306,6 +306,13 @@ class ActivityBox(Vertical, Generic[A]):
         self._shows_error = True
         self.show_feedback(Content.assemble(("✗ ", "$error bold"), reason))
 
+    def show_again(self, response: MarkedResponse, reason: str) -> None:
+        """Show the feedback on an earlier response again, and why the response does not count a second time."""
+        reason = reason[:1].upper() + reason[1:] + "."
+        self.show_feedback(
+            Content("\n").join([self.feedback(response), Content.styled(reason, "$text-muted")])
+        )
+
     def ask_confirmation(self, given: Given, doubt: str) -> None:  # noqa: ARG002  # for those that can be locked
         """Ask to confirm a response that looks like a slip."""
         self.show_error(doubt)
