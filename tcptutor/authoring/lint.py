@@ -87,10 +87,11 @@ def lint(folder: Path | None = None) -> list[str]:
             problems.append(str(LessonFile(folders[module.id] / "module.toml", root).problem(reason)))
         problems += _experiments(module, used if is_whole else None, folders[module.id], root)
     files = _files(course, folders)
-    problems += _references(course, files, root)
+    unread = _unread(course, folders)
+    problems += _references(course, files, root, unread)
     for module_id, page, key, reason in example_problems(course):
         problems.append(_speaker(LessonFile(files[module_id, page], root))(reason, key))
-    problems += wording(course, root, files)
+    problems += wording(course, root, files, unread)
     problems += find_problems(root).problems
     return list(dict.fromkeys(problems))
 
@@ -109,16 +110,16 @@ def _module(module: Module, folder: Path, root: Path, catalogue: Catalogue) -> I
         if not getattr(module, key):
             yield say("is empty", key)
     if not files:
-        yield say("is empty: name a page like 01-first-page.md", "steps")
+        yield say("has no page: add a file named like 01-first-page.md next to this one")
     for path in sorted(set(folder.glob("*.md")) - {*files, folder / PRETEST_FILE}):
-        yield _speaker(LessonFile(path, root))("is ignored: name a step like 02-one-lossy-flow.md")
+        yield _speaker(LessonFile(path, root))("is ignored: name a page like 02-one-lossy-flow.md")
     if reason := module_choice_problem(module):
         yield say(reason)
     numbers = Counter(path.name[:2] for path in files)
     for path in files:
         if numbers[path.name[:2]] > 1:
             yield _speaker(LessonFile(path, root))(
-                "has the same number as another step: renumber one of them"
+                "has the same number as another page: renumber one of them"
             )
     yield from _pretest(module, catalogue, _speaker(LessonFile(folder / PRETEST_FILE, root)))
     by_id = files_by_step(folder)
@@ -177,7 +178,7 @@ def _experiments(module: Module, used: set[str] | None, folder: Path, root: Path
         of_file = _speaker(LessonFile(folder / f"experiments/{short}.toml", root))
         yield from _experiment(experiment, of_file, needs_source=_is_shipped(root))
         if used is not None and name not in used and short not in module.extra_experiments:
-            yield say(f"no step uses the experiment {short!r}: use it, or list it here", "extra_experiments")
+            yield say(f"no page uses the experiment {short!r}: use it, or list it here", "extra_experiments")
     for short in module.extra_experiments:
         if not (folder / f"experiments/{short}.toml").exists():
             yield say(f"no experiment {short!r}", "extra_experiments")
@@ -240,9 +241,19 @@ def _files(course: Course, folders: dict[str, Path]) -> dict[tuple[str, str], Pa
     }
 
 
-def _references(course: Course, files: dict[tuple[str, str], Path], root: Path) -> Iterator[str]:
+def _unread(course: Course, folders: dict[str, Path]) -> frozenset[str]:
+    """Return the pages whose files are there and could not be read, MODULE/PAGE: references to them may be right."""
+    on_disk = {f"{id_}/{page}" for id_, folder in folders.items() for page in files_by_step(folder)}
+    return frozenset(
+        on_disk - {f"{module.id}/{step.id}" for module in course.modules for step in module.steps}
+    )
+
+
+def _references(
+    course: Course, files: dict[tuple[str, str], Path], root: Path, unread: frozenset[str]
+) -> Iterator[str]:
     """Check the page references of pages and glossary entries."""
-    order = PageOrder(course)
+    order = PageOrder(course, unread)
     for module in course.modules:
         for step in module.steps:
             say = _speaker(LessonFile(files[module.id, step.id], root))

@@ -77,7 +77,8 @@ class PageObservation(NamedTuple):
         except UsageError as error:
             return Judgement(False, str(error))
         numbers = " and ".join(f"choice {index + 1}" for index in holding) or "no choice"
-        return Judgement(len(holding) == 1, f"{numbers}. {evidence}")
+        is_one = len(holding) == 1
+        return Judgement(is_one, numbers if is_one else f"{numbers} ({evidence.rstrip('.')})")
 
     def _context(self, more: int, find: FindRun) -> MarkContext:
         from tcptutor.course.page_sweep import page_cell  # noqa: PLC0415  # imports the analysis

@@ -24,9 +24,10 @@ _LABEL = re.compile(r"(?:^|\.)(?:title|text)$")
 
 
 class PageOrder:
-    """Order of the pages of a course."""
+    """Order of the pages of a course. References to `unread` pages, MODULE/PAGE, are not judged."""
 
-    def __init__(self, course: Course) -> None:
+    def __init__(self, course: Course, unread: frozenset[str] = frozenset()) -> None:
+        self._unread = unread
         pages = {f"{module.id}/{step.id}": step for module in course.modules for step in module.steps}
         self._place = {page: number for number, page in enumerate(pages)}
         self._deeper = {page for page, step in pages.items() if step.path == "deeper"}
@@ -49,11 +50,13 @@ class PageOrder:
     def missing(self, text: str) -> Iterator[str]:
         """Yield the reasons that page references in `text` lead nowhere."""
         for reference in references(text):
-            if reference.page not in self._place:
+            if reference.page not in self._place and reference.page not in self._unread:
                 yield f"{unknown('page', reference.page, self._nearby(reference.page))}: write MODULE/PAGE"
 
     def _mistakes(self, reference: PageReference, page: str) -> Iterator[str]:
         place = self._place.get(reference.page)
+        if place is None and reference.page in self._unread:
+            return
         if place is None:
             yield unknown("page", reference.page, self._nearby(reference.page))
         elif place == self._place[page]:
@@ -80,4 +83,7 @@ class PageOrder:
 def position_problems(text: str) -> Iterator[str]:
     """Yield the phrases in `text` that name a page by its position."""
     for phrase in _POSITION.finditer(without_links(text)):
-        yield f"{' '.join(phrase[0].split())!r} names a page by its position: write [](page:PAGE)"
+        yield (
+            f"{' '.join(phrase[0].split())!r} names a page by its position: write [](page:PAGE), or for a page"
+            " that comes later [](later:PAGE)"
+        )

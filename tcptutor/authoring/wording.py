@@ -37,13 +37,16 @@ class PageText(NamedTuple):
     text: str
 
 
-def wording(course: Course, root: Path, files: dict[tuple[str, str], Path]) -> Iterator[str]:
+def wording(
+    course: Course, root: Path, files: dict[tuple[str, str], Path], unread: frozenset[str] = frozenset()
+) -> Iterator[str]:
     """Yield every problem of terms and words, one line each.
 
     Args:
         course: The course.
         root: Its folder.
         files: Page files by module and step.
+        unread: Pages that could not be read, MODULE/PAGE.
     """
     try:
         terms = glossary(root)
@@ -57,7 +60,7 @@ def wording(course: Course, root: Path, files: dict[tuple[str, str], Path]) -> I
         for step in module.steps
     }
     names = Catalogue(root).names
-    yield from (str(own.problem(reason, key)) for key, reason in _entries(terms, tuple(pages), names))
+    yield from (str(own.problem(reason, key)) for key, reason in _entries(terms, (*pages, *unread), names))
     yield from _explained(terms, pages, own)
     yield from _too_early(terms, pages)
     for page, key, reason in unexplained_terms(terms, course):

@@ -22,6 +22,7 @@ from tcptutor.base import places
 from tcptutor.base.columns import table
 from tcptutor.base.errors import LabError, TutorError, UsageError
 from tcptutor.commands.output import Bar, count, print_json, print_lines, remark, toned, warn, width
+from tcptutor.course.lesson_file import shown_path
 from tcptutor.course.measurements import MeasuredRun
 from tcptutor.course.outline import Pages, pages, read_course
 from tcptutor.course.problem_place import locate
@@ -83,7 +84,7 @@ def lint_course(
 
 def _with_line(problem: str, root: Path) -> str:
     found = locate(problem, root)
-    return f"{root.name}/{found}" if found.file else problem
+    return shown_path(root / str(found), root) if found.file else problem
 
 
 def _judged(root: Path, chosen: Pages, seeds: int) -> list[Judged]:
@@ -137,7 +138,7 @@ def _document(found: ChoiceStatistics) -> dict[str, object]:
 
 
 def _belongs_to(line: str, chosen: Pages, root: Path) -> bool:
-    files = [f"{root.name}/{path.relative_to(root).as_posix()}" for path in chosen.files.values()]
+    files = [shown_path(path, root) for path in chosen.files.values()]
     folders = {f"{Path(file).parent.as_posix()}/experiments/" for file in files}
     return line.startswith((*files, *folders))
 

@@ -97,6 +97,12 @@ def qualified_name(module: str, name: str) -> str:
     return name if not name or "/" in name else f"{module}/{name}"
 
 
+def shown_path(path: Path, root: Path) -> str:
+    """Return the path of a course's file for messages, from the folder that `root` was named in."""
+    relative = path.relative_to(root).as_posix()
+    return f"{root.name}/{relative}" if root.name else relative
+
+
 @dataclass(frozen=True)
 class LessonFile:
     """File of the course, with its name in messages."""
@@ -107,7 +113,7 @@ class LessonFile:
 
     def problem(self, reason: str, key: str = "") -> ContentError:
         """Return the error to raise: one printable line of bounded length."""
-        name = f"{self.root.name}/{self.path.relative_to(self.root).as_posix()}"
+        name = shown_path(self.path, self.root)
         reason = " ".join(reason.split())
         if len(reason) > _LONGEST_REASON:
             reason = f"{reason[: _LONGEST_REASON - 4]} ..."

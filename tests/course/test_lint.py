@@ -10,6 +10,8 @@ import msgspec
 import pytest
 
 from tcptutor.authoring.lint import lint
+from tcptutor.base import places
+from tcptutor.commands.lint import lint_course
 from tcptutor.course import read_course
 from tcptutor.course.activities.read_off import ReadOff
 from tcptutor.spec import Experiment, Flows
@@ -21,6 +23,13 @@ FIRST = page("what-a-stream-is")
 NUMBER = page("up-to-the-knee")
 FOUR = page("four-lossy-flows")
 WIDE = "```\n" + "x" * 45 + "\n```"
+
+
+@pytest.fixture
+def example(tmp_path: Path) -> Path:
+    """A copy of the course that `tcptutor new-course` begins with."""
+    return Path(shutil.copytree(places.assets() / "example-course", tmp_path / "example"))
+
 
 CASES = {
     "title repeated": (STEP, "\n+++\n", "\n+++\n# A single flow on a lossy path\n", "repeats the title"),
@@ -181,7 +190,7 @@ def test_an_experiment_that_no_page_uses_must_be_listed(lessons: Path, edit: Edi
     text = (lessons / EXPERIMENT).read_text(encoding="utf-8")
     (lessons / MODULE / "experiments/spare.toml").write_text(text, encoding="utf-8")
     only(lessons, EXPERIMENT)
-    assert [line for line in lint(lessons) if "no step uses the experiment 'spare'" in line]
+    assert [line for line in lint(lessons) if "no page uses the experiment 'spare'" in line]
     edit(f"{MODULE}/module.toml", "extra_experiments = [", 'extra_experiments = [\n    "spare",')
     assert [line for line in lint(lessons) if "spare" in line] == []
     assert "spare" in module_of(read_course(lessons)[0]).extra_experiments
@@ -197,6 +206,41 @@ def test_a_page_that_cannot_be_read_is_reported_alone(tmp_path: Path) -> None:
     found = lint(root)
     assert len(found) == len(broken) + len(before)
     assert all("not valid TOML" in line for line in found if line not in before)
+
+
+def test_a_term_of_a_page_that_cannot_be_read_is_no_second_problem(example: Path) -> None:
+    page = example / "01-one-link/01-to-read.md"
+    page.write_text(page.read_text(encoding="utf-8").replace("title = ", "title = [", 1), encoding="utf-8")
+    (only_problem,) = lint(example)
+    assert "01-to-read.md: not valid TOML" in only_problem
+
+
+def test_files_are_named_from_the_folder_where_the_author_is(
+    example: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = example / "01-one-link/01-to-read.md"
+    page.write_text(page.read_text(encoding="utf-8").replace("idea = ", "ida = ", 1), encoding="utf-8")
+    monkeypatch.chdir(example)
+    assert lint_course(Path()) == 1
+    monkeypatch.chdir(example.parent)
+    assert lint_course(Path("example")) == 1
+    inside, above = (line for line in capsys.readouterr().out.splitlines() if "ida" in line)
+    assert inside.startswith("01-one-link/01-to-read.md:6: ")
+    assert above.startswith("example/01-one-link/01-to-read.md:6: ")
+
+
+def test_a_law_s_missing_parameters_are_named_together(example: Path) -> None:
+    page = example / "01-one-link/07-figures.md"
+    text = page.read_text(encoding="utf-8").replace(
+        'of = "window", from = "10 kB", to = "200 kB"', 'of = "time", to = "9 s"'
+    )
+    text = text.replace('link = "20 Mbit/s"\nlabel = "window / RTT"', "")
+    page.write_text(text.replace('law = "window-limited"', 'law = "trajectory"'), encoding="utf-8")
+    assert [line for line in lint(example) if "needs rate and queue: add them to set" in line]
+    page.write_text(text.replace('law = "window-limited"', 'law = "zzz"'), encoding="utf-8")
+    (unknown,) = [line for line in lint(example) if "no law 'zzz'" in line]
+    assert "trajectory" in unknown
+    assert "..." not in unknown, "nothing is cut off"
 
 
 @pytest.mark.parametrize("sources", ["", 'sources = ["own measurements, spring 2026"]'])

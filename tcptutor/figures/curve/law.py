@@ -56,12 +56,13 @@ class Law:
         for name in given:
             if name not in known:
                 raise UsageError(unknown("parameter", name, known))
+        lacking = [name for name in known if self.parameters[name][1] is REQUIRED and name not in given]
+        if lacking:
+            raise UsageError(f"needs {' and '.join(lacking)}: add {'them' if lacking[1:] else 'it'} to set")
         values: dict[str, Any] = {}
         for name in known:
             kind, default = self.parameters[name]
             if name not in given:
-                if default is REQUIRED:
-                    raise UsageError(f"needs {name}: add it to set")
                 values[name] = default
                 continue
             try:

@@ -17,6 +17,11 @@ from tcptutor.spec.parts import ETHERNET_HEADER, HEADERS, TIMESTAMP_OPTION
 from tcptutor.theory.catalogue import MODELS
 
 
+def law_names() -> tuple[str, ...]:
+    """Return the names of all laws, sorted."""
+    return tuple(sorted({*LAWS, *map(_hyphens, filter(_is_curve, MODELS))}))
+
+
 def law(name: str) -> Law:
     """Return the law of that name.
 
@@ -27,7 +32,9 @@ def law(name: str) -> Law:
         return LAWS[name]
     model = MODELS.get(name.replace("-", "_"))
     if model is None or not _is_curve(name):
-        raise UsageError(unknown("law", name, sorted({*LAWS, *map(_hyphens, filter(_is_curve, MODELS))})))
+        ours = ", ".join(sorted(LAWS))
+        every = f"there are {ours}, and models of `tcptutor model` with hyphens in their names, such as window-limited"
+        raise UsageError(unknown("law", name, law_names(), every))
     parameters = {TIME if each.name == "elapsed" else each.name: each for each in model.parameters}
     kinds = {each: parameter.quantity.kind for each, parameter in parameters.items()}
     return Law(
