@@ -11,6 +11,7 @@ from tcptutor.base.errors import UsageError, quoted
 from tcptutor.base.files import atomic
 from tcptutor.commands.output import print_lines
 from tcptutor.commands.targets import check_regular
+from tcptutor.course.known_courses import course_option
 from tcptutor.course.outline import read_course
 from tcptutor.grading.adjustments import place_problem, worth
 from tcptutor.grading.decisions import Decision, decision_table, read_decisions
@@ -58,7 +59,9 @@ def decide(request: DecideRequest) -> int:
         raise UsageError(f"{f'{key} ' if key else 'the decision '}{reason}")
     course, _ = read_course(places.lessons())
     if problem := place_problem(decision, course):
-        raise UsageError(problem)
+        raise UsageError(
+            problem + ("" if places.chosen_course() else "; for a course of your own add --course")
+        )
     if decision.marks is not None and decision.marks > (most := worth(decision, course)):
         raise UsageError(
             f"{decision.marks:g} marks are more than {decision.place or quoted(course.title)} is worth: give at most"
@@ -75,7 +78,7 @@ def decide(request: DecideRequest) -> int:
     print_lines(
         [
             str(decision) if decision.same_as else f"{decision.student}: {decision}",
-            f"wrote {path}: `tcptutor grade --exceptions {path}` applies it",
+            f"wrote {path}: `tcptutor grade --exceptions {path}{course_option()}` applies it",
         ]
     )
     return 0

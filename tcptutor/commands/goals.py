@@ -14,6 +14,7 @@ from tcptutor.course.activities.challenge import ChallengeActivity
 from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.goals.goal import GoalBoard, GoalState
 from tcptutor.course.goals.session_record import SessionRecord
+from tcptutor.course.known_courses import course_option
 from tcptutor.course.outline import Module
 from tcptutor.course.page_record import Given, Response
 from tcptutor.course.step import Step
@@ -135,7 +136,7 @@ def _pages_with_goals(module: Module) -> str:
     return (
         f"pages with goals are {page_numbers(of_module or found)}"
         if found
-        else "no page of the course has goals"
+        else f"no page of the course has goals; `tcptutor submit{course_option()}` shows the marks of your work"
     )
 
 

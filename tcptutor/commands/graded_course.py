@@ -8,7 +8,7 @@ from tcptutor.base import places
 from tcptutor.commands.grade import read_course_key
 from tcptutor.commands.output import print_lines, remark, warn
 from tcptutor.commands.targets import check_targets
-from tcptutor.course.known_courses import remember
+from tcptutor.course.known_courses import course_option, remember
 from tcptutor.course.outline import OpenedCourse
 from tcptutor.grading.evidence.keys import new_key, parse_course_code, parse_student_name, read_key, write_key
 from tcptutor.grading.evidence.ownership import Ownership
@@ -53,9 +53,10 @@ def enrol(code: str, student: str) -> int:
     lines = [f"enrolled in the course {course} as {name}: you get your own numbers and seeds from now on"]
     if is_app_open():
         lines.append("tcptutor is open: within seconds it takes your numbers, and starts its page again")
-    lines.append("`tcptutor submit` writes your hand-in")
+    submit = f"`tcptutor submit{course_option()}`"
+    lines.append(f"{submit} writes your hand-in")
     others = [*ownership.taken_over.values(), ownership.before_enrolling]
     if any(work.total for work in others):
-        lines.append("your work from before may not count: `tcptutor submit` shows which")
+        lines.append(f"your work from before may not count: {submit} shows which")
     print_lines(lines)
     return 0

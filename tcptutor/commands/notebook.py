@@ -10,6 +10,7 @@ from tcptutor.base.errors import UsageError, unknown
 from tcptutor.commands.language import chosen_language
 from tcptutor.commands.output import print_files, warn
 from tcptutor.commands.targets import check_targets
+from tcptutor.course.known_courses import course_option, other_courses
 from tcptutor.course.outline import read_course
 from tcptutor.journal.journal import opened_journal
 from tcptutor.notebook.certificate import certify
@@ -29,7 +30,9 @@ def export_notebook(output: Path, replace: bool, as_json: bool) -> int:
         source = NotebookSource.of(course, journal)
     notebook = collect_notebook(course, source, datetime.now(UTC).astimezone().isoformat())
     if not notebook.pages:
-        raise UsageError("there is no work to write down yet: `tcptutor` opens the course")
+        raise UsageError(
+            f"there is no work to write down yet: `tcptutor{course_option()}` opens the course{other_courses()}"
+        )
     write_notebook(notebook, output)
     print_files([output], as_json)
     return 0
@@ -41,7 +44,7 @@ def write_certificate(module: str, output: Path, name: str, replace: bool, as_js
     course, _ = read_course(places.lessons())
     found = next((each for each in course.modules if module in (each.id, str(each.number))), None)
     if found is None:
-        raise UsageError(unknown("module", module, [each.id for each in course.modules]))
+        raise UsageError(unknown("module", module, [each.id for each in course.modules]) + other_courses())
     with opened_journal(warn) as journal:
         certificate = certify(course, found, journal, name)
     save_certificate(certificate, output)

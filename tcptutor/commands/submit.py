@@ -11,6 +11,7 @@ from tcptutor.commands.folding import fold_line, fold_rows
 from tcptutor.commands.grade import mark_row
 from tcptutor.commands.output import Bar, count, print_json, print_lines, remark, toned, warn, width
 from tcptutor.commands.targets import check_targets
+from tcptutor.course.known_courses import course_option, other_courses
 from tcptutor.course.outline import Course, read_course
 from tcptutor.course.rules import activity_rule, deadline_rule, pages_rule
 from tcptutor.grading.evidence.collect import collect
@@ -52,7 +53,9 @@ def submit(output: str | None, replace: bool, as_json: bool) -> int:
     }
     manifest = collected.manifest
     if not collected.events:
-        raise UsageError("there is no work to hand in yet: `tcptutor` opens the course")
+        raise UsageError(
+            f"there is no work in this course yet: `tcptutor{course_option()}` opens it{other_courses()}"
+        )
     if not as_json:
         print_lines(part for line in _head(manifest, course) for part in fold_line(line, width()))
     with Bar("runs", len(collected.runs)) as bar:

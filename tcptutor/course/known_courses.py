@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -59,6 +60,25 @@ def remember(chosen: ChosenCourse, course: Course) -> None:
         files.atomic(_folder() / chosen.id / _NOTE, private=True) as path,
     ):
         path.write_bytes(msgspec.json.encode(note))
+
+
+def course_option() -> str:
+    """Return what to add to a command so that it uses the course in use, such as " --course ID"; empty for ours."""
+    chosen = places.chosen_course()
+    if chosen is None:
+        return ""
+    is_known = any(each.id == chosen.id for each in known_courses())
+    return f" --course {chosen.id if is_known else shlex.quote(chosen.given)}"
+
+
+def other_courses() -> str:
+    """Return which --course to add if another course was meant, for the end of an error; empty with one or no other."""
+    others = [each.id for each in known_courses()] if places.chosen_course() is None else []
+    return f"; for another course add --course {' or '.join(others[:_MOST_NAMED])}" if others else ""
+
+
+_MOST_NAMED = 3
+"""Courses that an error names."""
 
 
 def _folder() -> Path:

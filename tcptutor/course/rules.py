@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from tcptutor.course.known_courses import course_option
 from tcptutor.course.marks import MarkScheme
 from tcptutor.course.page_record import moment
 
@@ -92,4 +93,4 @@ def rules(scheme: MarkScheme) -> Iterator[tuple[str, str]]:
         earned = _earned(scheme.before_enrolling)
         yield "before enrolling", f"runs, hand work and drawn numbers earn {earned}"
     yield "no marks", "replayed recordings, reviews, what-ifs, the bench, tcptutor run"
-    yield "hand-in", "tcptutor submit writes it, and says its marks"
+    yield "hand-in", f"tcptutor submit{course_option()} writes it, and says its marks"

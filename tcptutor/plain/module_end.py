@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tcptutor.base import ratios
+from tcptutor.course.known_courses import course_option
 from tcptutor.course.outline import Course, Module
 from tcptutor.course.page_record import PageRecord
 from tcptutor.course.pretest import known_pages
@@ -45,7 +46,7 @@ def summary(journal: Journal, module: Module) -> Iterator[str]:
     if found.trend is not None:
         before, after = ratios.off_by(found.trend.before), ratios.off_by(found.trend.after)
         yield f"The median of your predictions: {before} in the first half, {after} in the second."
-    yield f"`tcptutor certificate {module.id}` writes a certificate."
+    yield f"`tcptutor certificate {module.id}{course_option()}` writes a certificate."
 
 
 def _count(number: int, noun: str) -> str:

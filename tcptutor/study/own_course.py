@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tcptutor.base.errors import JournalError
 from tcptutor.base.key_names import key_name
+from tcptutor.course.known_courses import course_option
 from tcptutor.course.outline import Course, Module
 from tcptutor.journal import Journal
 from tcptutor.journal.fold import Enrolment
@@ -45,7 +46,7 @@ class OwnCourse:
         self.course = self._build()
         line = f"You are enrolled as {now.student} now: your pages have your own numbers."
         if before is None and self._journal.record.has_work:
-            return f"{line} What you did before may not count: `tcptutor submit` shows it."
+            return f"{line} What you did before may not count: `tcptutor submit{course_option()}` shows it."
         return line
 
     def page(self, module: Module, step: Step) -> ModulePage:

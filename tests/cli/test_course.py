@@ -50,6 +50,26 @@ def test_a_pack_holds_traces_and_no_hidden_files(tmp_path: Path) -> None:
     assert (there.returncode, there.stdout) == (0, here.stdout)
 
 
+def test_commands_that_a_message_names_use_the_same_course(
+    packed: Path, without_state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    nothing = tcptutor("submit", "--course", packed)
+    assert f"`tcptutor --course {packed}` opens it" in nothing.stderr, "no note of the course yet"
+    enrolled = tcptutor("enrol", KEY.code, "ada", "--course", packed)
+    assert "`tcptutor submit --course a-course-that-grades` writes" in enrolled.stdout
+    for without in (["submit"], ["certificate", "small"], ["notebook", "-o", "x.md"]):
+        assert "for another course add --course a-course-that-grades" in tcptutor(*without).stderr
+    decided = ["decide", "ada", "small/one", "--hours", "1", "--reason", "Ill", "--by", "AB"]
+    assert "add --course" in tcptutor(*decided).stderr
+    page = load(LESSONS).modules[0].step_ids[0]
+    decided[2] = f"small/{page}"
+    assert (
+        "--exceptions exceptions.toml --course a-course-that-grades`"
+        in tcptutor(*decided, "--course", packed).stdout
+    )
+
+
 def test_a_student_works_in_the_packed_course_beside_the_shipped_one(
     packed: Path, without_state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

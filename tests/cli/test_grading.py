@@ -40,7 +40,7 @@ def test_a_key_is_made_once_and_tells_its_code(tmp_path: Path) -> None:
 def test_a_student_enrols_and_hands_in(without_state: Path, tmp_path: Path) -> None:
     nothing = tcptutor("submit", "-o", str(tmp_path / "x.tcphandin"))
     assert (nothing.returncode, nothing.stdout) == (2, "")
-    assert "there is no work to hand in yet" in nothing.stderr
+    assert "there is no work in this course yet" in nothing.stderr
     said = tcptutor("enrol", KEY.code.lower(), "ada")
     assert (said.returncode, said.stdout.splitlines()[0]) == (
         0,
