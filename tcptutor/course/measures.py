@@ -199,6 +199,10 @@ class MeasuredCurve(msgspec.Struct, frozen=True, kw_only=True):
         """Index of the leading model's knee; None without a model, or with a flat curve."""
         return expected_knee(self.expected, self.share, MEASURES[self.measure].is_cost)
 
+    def mean_at(self, at: str) -> float | None:
+        """Return the mean measured at a value of the axis, in base units; None without a reliable run there."""
+        return self.means[self.values.index(at)] if at in self.values else None
+
     def feedback_on(self, value: float, at: str, tolerance: float) -> str:
         """Return feedback on a predicted `value`.
 

@@ -150,6 +150,8 @@ class PageMarker:
     def _measured_value(self, predict: Predict) -> float | None:
         """Return the predicted quantity as the first trusted run after the prediction measured it."""
         first = self._page.responses_to(predict.id)[0]
+        if self._step.sweep is not None:
+            return self._swept_value(self._step.sweep, predict)
         timed = self._page.run_after(first.serial)
         if timed is None or predict.about_curve or self._distrust(timed, ()):
             return None
@@ -161,6 +163,13 @@ class PageMarker:
             is_rate = predict.measure == "throughput"
             return (total_throughput(run) if is_rate else measured(predict.measure, run)) or None
         return None
+
+    def _swept_value(self, sweep: SweepActivity, predict: Predict) -> float | None:
+        """Return the predicted quantity as the trusted runs of the sweep measured it; None for a knee."""
+        runs = (each for each in self._page.runs if self._checks.has_file(each))
+        trusted = (self._checks.check(each).run for each in runs if not self._distrust(each, ()))
+        curve = curve_of(sweep, filter(None, trusted)) if predict.at else None
+        return (curve.mean_at(predict.at) or None) if curve else None
 
     def _mark_question(self, question: Question) -> Score:
         knew = self._page.order.knew

@@ -157,6 +157,14 @@ def test_a_predicted_knee_is_compared_with_runs_and_model() -> None:
     )
 
 
+def test_a_value_predicted_on_a_sweep_has_a_measurement_and_a_knee_none() -> None:
+    knee = load(EXAMPLES).modules[1].steps[0].activities_of(Predict)[0]
+    curve = swept().curve([(1e6, 1.1e6), (2e6,), (3e6,), (3.7e6,), (3.8e6,), (3.8e6,)])
+    value = msgspec.structs.replace(knee, knee=False, at=swept().values[0], unit="rate")
+    assert value.mark("2 Mbit/s", MarkContext(curve=curve)).measured == pytest.approx(1.05e6)
+    assert knee.mark("20 kB", MarkContext(curve=curve)).measured is None
+
+
 def test_without_a_sweep_a_prediction_is_told_nothing() -> None:
     predict = load(EXAMPLES).modules[1].steps[0].activities_of(Predict)[0]
     assert predict.mark("20 kB").feedback == ""

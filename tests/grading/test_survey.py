@@ -113,6 +113,7 @@ def test_predictions_stand_beside_measurements_and_the_model(found: Survey) -> N
     assert ran.model == pytest.approx(sum(ran.measured) / 2, rel=0.5)
     assert swept.predicted == (9e6, 9e6)
     assert swept.model == pytest.approx(8 * 25e3 / 20e-3, rel=0.1)
+    assert swept.measured == pytest.approx((swept.model,) * 2, rel=0.2), "of the sweep's runs at 25 kB"
 
 
 def test_questions_that_do_not_tell_students_apart_are_named_once_that_is_known(tmp_path: Path) -> None:

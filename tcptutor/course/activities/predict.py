@@ -333,8 +333,12 @@ class Predict(Activity, frozen=True, kw_only=True):
             return Mark(correct=None)
         value = self.value(text)
         if self.about_curve:
-            feedback = context.curve.feedback_on(value, self.at, self.tolerance) if context.curve else ""
-            return Mark(correct=None, value=value, feedback=feedback)
+            if context.curve is None:
+                return Mark(correct=None, value=value)
+            feedback = context.curve.feedback_on(value, self.at, self.tolerance)
+            return Mark(
+                correct=None, value=value, feedback=feedback, measured=context.curve.mean_at(self.at) or None
+            )
         if context.run is None:
             return Mark(correct=None, value=value)
         if self.measure != "throughput":
