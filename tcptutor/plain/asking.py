@@ -70,10 +70,9 @@ def _wording(activity: Activity) -> Iterator[Paragraph]:
         case RunActivity(experiment=experiment):
             yield Paragraph(f"{experiment.seconds:g} s of TCP on {experiment_line(experiment)}.")
         case SweepActivity():
-            between = "; " if any("," in value for value in activity.values) else ", "
             axis = activity.axis.replace("_", " ")
             yield Paragraph(
-                f"{activity.title}, {len(activity.cells())} runs with {axis} {between.join(activity.values)}."
+                f"{activity.title}, {len(activity.cells())} runs with {axis} {activity.values_in_words()}."
             )
         case ShellActivity():
             how = " in this order" if activity.in_order else ""

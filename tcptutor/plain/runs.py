@@ -95,7 +95,7 @@ class Runs:
         axis = live.activity.axis.replace("_", " ")
 
         def done() -> str:
-            at = ", ".join(live.activity.values[value] for value in sorted(live.working))
+            at = live.activity.values_in_words(sorted(live.working))
             return f"{live.done} of {live.total} runs are done{f', now at {axis} {at}' if at else ''}."
 
         await self._follow(asyncio.create_task(conduct()), done)

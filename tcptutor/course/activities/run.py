@@ -12,13 +12,13 @@ model = "mathis-periodic"        # the leading model
 set = { duration = "6 s" }
 with = { queue = ["1 BDP", …] }  # parameters that change with the axis, by index
 knee = "10 %"                    # the gain that makes a larger value worth it
-[sweep.published]                # points of a document: course.published.PublishedCurve
+[sweep.published]                # points of a document
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, pairwise
 from typing import ClassVar, Literal
 
@@ -148,6 +148,11 @@ class SweepActivity(Activity, frozen=True, kw_only=True):
     def kind(self) -> units.Kind:
         """Kind of the axis' values; "number" if all are multiples of the BDP."""
         return _kind(self.axis, self.values)
+
+    def values_in_words(self, places: Iterable[int] | None = None) -> str:
+        """Return values of the axis, by default all; semicolons part lists such as "0 ms, 40 ms"."""
+        between = "; " if any("," in value for value in self.values) else ", "
+        return between.join(self.values if places is None else (self.values[at] for at in places))
 
     @property
     def share(self) -> float:

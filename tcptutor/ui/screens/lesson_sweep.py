@@ -209,9 +209,7 @@ class SweepSide(Side):
         else:
             start = f"Press {key} to {'play' if self.bench.replays else 'make'} {number}"
         axis = self.activity.axis.replace("_", " ")
-        # A value may be a list with commas of its own, such as a delay for each pair.
-        between = "; " if any("," in value for value in self.activity.values) else ", "
-        self.widget.show_idle(f"{start}: {axis} {between.join(self.activity.values)}.")
+        self.widget.show_idle(f"{start}: {axis} {self.activity.values_in_words()}.")
 
     def _is_ours(self, sweep: LiveSweep) -> bool:
         here = sweep.is_of(self.study.module.id, self.study.step.id)

@@ -210,7 +210,7 @@ def _status(live: LiveSweep, width: int) -> Iterator[Line]:
     run, stop, turn = key_name("lesson.run"), key_name("lesson.stop"), key_name("lesson.turn")
     saved = f"{progress(live)} are saved"
     if live.in_progress:
-        at = ", ".join(live.activity.values[value] for value in sorted(live.working))
+        at = live.activity.values_in_words(sorted(live.working))
         now = f", at {live.activity.axis.replace('_', ' ')} {at}" if at else ""
         recorded = "recorded runs: " if live.replayed else ""
         yield Line.of(
@@ -272,12 +272,12 @@ def _published(live: LiveSweep, width: int) -> Iterator[Line]:
 def _doubts(live: LiveSweep, width: int) -> Iterator[Line]:
     if live.unsaved:
         yield from paragraph("⚠ not saved: ", BAD, live.unsaved, width)
-    reasons: dict[str, list[str]] = {}
+    reasons: dict[str, list[int]] = {}
     for at in live.suspect:
         cell = live.cells_at(at)[-1]
-        reasons.setdefault(cell.reason or cell.fidelity, []).append(live.activity.values[at])
-    for reason, values in reasons.items():
-        yield from paragraph(f"⚠ suspect at {', '.join(values)}: ", WARN, reason, width)
+        reasons.setdefault(cell.reason or cell.fidelity, []).append(at)
+    for reason, places in reasons.items():
+        yield from paragraph(f"⚠ suspect at {live.activity.values_in_words(places)}: ", WARN, reason, width)
 
 
 GAPS = (3, 2, 1)
