@@ -1,13 +1,13 @@
 """Lesson files as typed data; every problem is a one-line ContentError with file, key and reason.
 
-A step is TOML front matter between two `+++` lines, followed by Markdown; every other file is plain TOML.
+A page is TOML front matter between two `+++` lines, followed by Markdown; every other file is plain TOML.
 
 title = "Flow control: the receive window"
 subtitle = "Who says how much"                # optional: a line below the title
-path = "deeper"                               # or "essential": see `course.paths`
+path = "deeper"                               # or "essential", which every student reads
 teaser = "why autotuning stops at half"       # on deeper pages: "Deeper: why autotuning stops at half, 5 min"
 idea = "Twice the window, twice the rate."    # what to keep of the page, shown once it is finished
-formula = "window_limited"                    # optional: the model of `theory.catalogue` to calculate with
+formula = "window_limited"                    # optional: the model of `tcptutor model` to calculate with
 published = '''Lab 6 measured 9.4 Gbit/s.'''  # optional Markdown, folded below the text after the run
 
 In a graded course a page may have variants, with other values for each student:
@@ -20,9 +20,9 @@ Elsewhere on the page `{variant.loss}` inserts the value: in settings, prose and
 everybody gets the first variant. The linter and the claims check every variant.
 
 A text refers to another page as `[](page:PAGE)`, or `[words](later:MODULE/PAGE)` for a page that comes later. Empty
-words become the page's title. The app shows links; exports and commands print the words (`course.page_references`).
+words become the page's title. The app shows links; exports and commands print the words.
 
-A line `![](figure:ID)` in a text places the `[[figure]]` with that id (`tcptutor.figures.kinds`).
+A line `![](figure:ID)` in a text places the `[[figure]]` with that id.
 
 A page compared with another page's run has as many variants, and sets `same_variant_as = "PAGE"` before its tables: a
 student gets the same variant number on both.

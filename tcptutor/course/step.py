@@ -37,7 +37,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     idea: str = ""
     """Main idea of the page, in a sentence or two; shown once the page is finished."""
     formula: str = ""
-    """Name of the model in `theory.catalogue.MODELS` that the page is about; empty for none."""
+    """Model of `tcptutor model` that the page is about; empty for none."""
     prose: str
     """Markdown."""
     activities: tuple[Activity, ...] = ()

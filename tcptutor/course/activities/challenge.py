@@ -9,14 +9,14 @@ solution = { window = "100 kB" } # not shown: tried by the linter and the tests
 hints = ["…", "…"]
 explanation = "…"                # shown once the targets are reached
 
-[[challenge.knob]]               # course.knob.Knob
+[[challenge.knob]]
 name = "window"                  # a parameter
 low = "4 kB"                     # its bounds; or choices = ["reno", "bbr"]
 high = "400 kB"
 
-[[challenge.goal]]               # course.goals.target.Target
+[[challenge.goal]]
 text = "At least 95 % of the link is used"
-when = { run.utilization = ">= 95 %" }  # quantities of course.goals.terms
+when = { run.utilization = ">= 95 %" }  # see "Quantities of goals"
 ratio_to = "start"               # values are ratios to the run with nothing changed
 
 A response is stored like any other: the knobs' values as text, and as its value the number of changed knobs.

@@ -10,7 +10,7 @@ text = "The queue overflowed before the link was full"
 feedback = "The losses come first in the chart, the full link later."
 when = [{ quantity = "retransmissions", relation = "above", value = "0" }]
 
-Each condition is written like a claim without `text` (`course.claim.RunCondition`); all of a choice must hold. On the
+Each condition is written like a claim without `text`; all of a choice must hold. On the
 page of a sweep, `set` selects the value of the axis, and the quantity is the one that the sweep measures.
 """
 

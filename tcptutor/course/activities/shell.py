@@ -6,18 +6,18 @@ set = { loss = "0 %" }           # overrides
 pairs = 1                        # host pairs of a network without an experiment
 hosts = ["h1", "h2", "s1"]       # hosts with a terminal, the first is open; by default all
 order = "any"                    # or "sequence": each goal is due once those before it are ticked
-fault = "small-bucket"           # the fault built in from the start: a name of agent.traps.TRAPS
+fault = "small-bucket"           # the fault built in from the start, as on our pages
 hints = ["…", "…"]
 
 [[shell.command]]                # shown, to be typed by a key or copied
 host = "s1"
 run = "sudo tc qdisc add dev s1-eth2 root handle 1: netem delay 20ms"
 
-[[shell.goal]]                   # course.goals.goal.Goal
+[[shell.goal]]
 id = "delay"
 text = "The path delays data by 20 ms"
-when = { path.delay = "20 ms" }  # quantities of course.goals.terms; a value, a bound ">= 5 MB", a range "8 ms
-to 9 ms"
+# See "Quantities of goals"; their values are like "20 ms", ">= 5 MB" or "8 ms to 9 ms".
+when = { path.delay = "20 ms" }
 interface = "s1-eth2"            # the interface that must cause it
 stays_ticked = true              # it stays ticked after the state changes
 """

@@ -3,14 +3,14 @@
 [[figure]]
 id = "knee"
 kind = "curve"
-x = { of = "window", from = "10 kB", to = "200 kB" }   # a parameter of the law, or "time"; scale = "log"; name = "…"
+x = { of = "window", from = "10 kB", to = "200 kB" }   # an axis of the law; scale = "log"; name = "…"
 
 [[figure.panel]]                     # optional, from the top; a line says to which it belongs
 name = "throughput"
 to = "50 Mbit/s"                     # also: from, scale = "log", lines = 8
 
 [[figure.line]]
-law = "window-limited"               # a name of figures.curve.laws: a model of `tcptutor model`, or a trajectory
+law = "window-limited"               # a law of "Laws of curves"
 set = { rtt = "18 ms" }
 link = "40 Mbit/s"                   # optional: the law holds up to what this link carries
 label = "window / RTT"

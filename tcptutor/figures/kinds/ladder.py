@@ -21,7 +21,7 @@ since = "50 ms"
 until = "250 ms"
 text = "RTO"
 
-Instead of events, packets may be simulated (see tcptutor/figures/simulated.py), side by side if there are panels:
+Instead of events, packets may be simulated, side by side if there are panels:
 
 [figure.simulate]
 [[figure.panel]]

@@ -7,7 +7,7 @@ watch = "12 s"                     # optional: time to watch it
 rest = "200 ms"                    # optional: instant at which it stands still; by default the end
 sliding_window = true              # optional: the sender's segments by number, and its window around some of them
 
-[figure.simulate]                  # see tcptutor/figures/simulated.py
+[figure.simulate]                  # its keys: see the ladder
 duration = "200 ms"
 rtt = "40 ms"
 rate = "20 Mbit/s"
