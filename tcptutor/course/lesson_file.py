@@ -20,6 +20,7 @@ import tomli
 from tcptutor.base.errors import ContentError, near
 from tcptutor.base.files import read_plain
 from tcptutor.base.printable import escaped, find_control
+from tcptutor.course.toml_hints import toml_hint
 
 ORIGINAL_LANGUAGE = "en"
 """Language of the lessons of a course that does not name it."""
@@ -184,7 +185,8 @@ class LessonFile:
                 f"lists or tables are nested more than {DEEPEST} deep: simplify them"
             ) from None
         except (ValueError, OverflowError) as error:  # also for an integer of 5,000 digits
-            raise self.problem(f"not valid TOML: {error}") from None
+            hint = toml_hint(str(error))
+            raise self.problem(f"not valid TOML: {error}{hint and f': {hint}'}") from None
         self._check(table, "", 0)
         return table
 
