@@ -168,7 +168,8 @@ def response(activity: Activity, order: Sequence[int], line: str) -> Given:
 def unknown(activity: Activity | None, line: str) -> str:
     """Return a line about something that is neither an answer nor a command."""
     what = f" {how_to_answer(activity)}." if activity is not None else ""
-    return f"{line[:60]!r} is not possible here.{what} Type ? for all commands."
+    page = f" go {line} opens a page." if re.fullmatch(r"\d{1,3}\.\d{1,3}", line) else ""
+    return f"{line[:60]!r} is not possible here.{what}{page} Type ? for all commands."
 
 
 def _chosen(activity: Numbered, order: Sequence[int], line: str) -> tuple[str, ...]:

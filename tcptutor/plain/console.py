@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
+from tcptutor.base.columns import QUANTITY_BLANK
 from tcptutor.plain.letters import readable
 from tcptutor.plain.prose import Paragraph
 
@@ -18,6 +19,8 @@ DEFAULT_WIDTH = 80
 """Columns if the terminal has no size."""
 MIN_WIDTH = 20
 _CHUNK = 65536
+_KEPT = "\N{NO-BREAK SPACE}"
+"""Blank at which no line is broken, such as that between a number and its unit."""
 _MAX_LINE = 4096
 """Bytes of an answer; the rest of a longer line is dropped."""
 
@@ -129,9 +132,12 @@ class Console:
             return lines
         room = max(width, MIN_WIDTH) - 1  # a terminal may wrap after its last column
         return [
-            piece
+            piece.replace(_KEPT, " ")
             for line in lines
-            for piece in textwrap.wrap(line, room, break_long_words=False, break_on_hyphens=False) or [""]
+            for piece in textwrap.wrap(
+                QUANTITY_BLANK.sub(_KEPT, line), room, break_long_words=False, break_on_hyphens=False
+            )
+            or [""]
         ]
 
     async def ask(self, prompt: str) -> str:

@@ -16,7 +16,7 @@ from tcptutor.course.activities.choice import Alternative, SingleChoice
 from tcptutor.course.outline import Course
 from tcptutor.course.page_record import Response
 from tcptutor.journal import Journal
-from tcptutor.plain.console import Console, EndOfInput
+from tcptutor.plain.console import MIN_WIDTH, Console, EndOfInput
 from tcptutor.plain.front import Front
 from tcptutor.plain.runs import Runs
 from tcptutor.plain.sitting import Sitting
@@ -82,6 +82,22 @@ async def test_an_unknown_answer_is_repeated_with_what_is_possible(tmp_path: Pat
     assert "one answer" in printed
     assert "'99.1' is no page" in printed
     assert "1.1 to 1." in printed
+
+
+async def test_a_page_s_number_typed_as_an_answer_is_told_how_to_go_there(tmp_path: Path) -> None:
+    assert "go 1.2 opens a page" in await typed(tmp_path, "go 1.1", "1.2")
+
+
+@pytest.mark.parametrize("width", range(MIN_WIDTH, 40))
+def test_no_line_ends_between_a_number_and_its_unit(width: int) -> None:
+    script = Script(())
+    console = Console(script, script)
+    console.chosen_width = width
+    console.say(
+        "At 30 ms and 70 ms the near flow gets 70 % of 20 Mbit/s, and the far one 30 %, with a queue of 50 kB."
+    )
+    assert not any(line[-1:].isdigit() for line in script.printed.splitlines()), script.printed
+    assert "\N{NO-BREAK SPACE}" not in script.printed
 
 
 @pytest.mark.parametrize("module", range(1, 6))
