@@ -39,7 +39,10 @@ def duration(seconds: float) -> str:
 
 
 def drawn_by_chance(experiment: Experiment) -> str:
-    """Return the effects of the seed: "losses", "chances" of other kinds, or an empty string."""
+    """Return the effects of the seed: "losses", "chances" of other kinds, or an empty string.
+
+    Of several flows the seed also decides which one meets a full queue: it seeds the guest's kernel.
+    """
     path = experiment.path
     if (
         path.loss
@@ -47,4 +50,5 @@ def drawn_by_chance(experiment: Experiment) -> str:
         or any(change.name == "loss" and change.value for change in path.changes)
     ):
         return "losses"
-    return "chances" if path.jitter or path.reorder or path.duplicate or path.qdisc != "fifo" else ""
+    others = path.jitter or path.reorder or path.duplicate or path.qdisc != "fifo"
+    return "chances" if others or experiment.total_streams > 1 else ""

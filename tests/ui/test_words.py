@@ -42,3 +42,16 @@ def test_the_setup_names_all_that_sends(
     parts = experiment_line(experiment).split(" · ")
     assert parts[0] == told
     assert "loss 0.9 %, 3 in a row" in parts
+
+
+@pytest.mark.parametrize(
+    ("streams", "pairs", "loss", "drawn"),
+    [(1, 1, 0.0, ""), (1, 1, 0.01, "losses"), (2, 1, 0.0, "chances"), (1, 2, 0.0, "chances")],
+)
+def test_the_seed_decides_which_of_several_flows_a_full_queue_drops(
+    streams: int, pairs: int, loss: float, drawn: str
+) -> None:
+    experiment = Experiment(
+        name="x", pairs=pairs, flows=Flows(streams=streams), path=Path(rate=1e7, loss=loss)
+    )
+    assert words.drawn_by_chance(experiment) == drawn
