@@ -19,7 +19,7 @@ from tcptutor.ui.screens.lesson import LessonScreen
 from tcptutor.ui.widgets.page.lists import ChoiceBox
 from tcptutor.ui.widgets.page.onward import OnwardLines
 
-from .screen import click, page_states, press_at_once, until, until_text
+from .screen import click, page_states, press_at_once, text, until, until_text
 
 SIZES = [(80, 24), (120, 36)]
 
@@ -209,6 +209,7 @@ async def test_an_unfinished_page_asks_for_a_second_enter(make_app: Any, journal
         assert shown(app) == "a"
         press_at_once(app, "enter")
         await until(pilot, lambda: shown(app) == "c")
+        await until(pilot, lambda: "This page is not finished" not in text(app))
 
 
 def test_links_that_wrap_continue_below_their_words(journal: Journal) -> None:

@@ -24,7 +24,8 @@ class LessonPath(LessonActions):
         if target is None and self._is_module_finished:
             self._end_module("home", None)
         elif target is None:
-            self.notify("That is the last page of your path.")
+            todo = f", and not finished: {key_name('lesson.field')} goes to the next question"
+            self.notify(f"This is the last page of your path{todo * self._is_unfinished}.")
         elif self._is_unfinished and not self._is_leaving_unfinished:
             self._is_leaving_unfinished = True
             field, onward = key_name("lesson.field"), key_name("lesson.onward")
@@ -34,6 +35,8 @@ class LessonPath(LessonActions):
         elif target.module.id != self.module.id and self._is_module_finished:
             self._end_module(f"{target.module.number} {target.module.title}", target)
         else:
+            if self._is_leaving_unfinished:
+                self.app.clear_notifications()  # the question whether to leave would cover the next page
             await self.tutor.open_step(*target)
 
     @property
