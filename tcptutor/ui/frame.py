@@ -206,9 +206,13 @@ class Frame(App[None]):
         rate = self.line.bytes_per_s
         if rate is not None and not self._told_rate and self.line.pause_s > _SLOW_REST_S:
             self._told_rate = True
-            self.notify(
-                f"The line to this terminal carries about {units.rate(8 * rate, 2)}: charts move less often."
+            is_remote = any(os.environ.get(name) for name in ("SSH_CONNECTION", "SSH_TTY"))
+            reason = (
+                f"The line to this terminal carries about {units.rate(8 * rate, 2)}"
+                if is_remote
+                else "This terminal, or the computer, is slow to show the screen"
             )
+            self.notify(f"{reason}: charts move less often.")
 
     def _write_to_terminal(self, text: str) -> None:
         if self._driver is not None:
