@@ -93,7 +93,8 @@ def test_a_run_is_made_once_and_asked_by_all_claims(lessons: Path, made: list[st
     assert line.startswith(f"lessons/{next(lessons.glob('*/*-one-small-window.md')).relative_to(lessons)}:")
     assert line.rpartition('"')[2].split() == [*units.seconds(rtt_of_one_flow()).split(), "holds"]
     assert made == ["parallel-streams/small-window"] * 3
-    assert "3 runs to make, 2 guests at a time" in done.stderr
+    assert "3 runs to make, " in done.stderr
+    assert " s of the lab's time, 2 guests at a time" in done.stderr
     assert "0 runs made, 3 from the cache" in here("lint", lessons, "--run", PAGE).stdout
     # The page beside it compares with the same runs: these are not made again.
     assert "3 runs made, 2 from the cache" in here("lint", lessons, "--run", BESIDE).stdout
