@@ -6,7 +6,7 @@ title = "Flow control: the receive window"
 subtitle = "Who says how much"                # optional: a line below the title
 path = "deeper"                               # or "essential", which every student reads
 teaser = "why autotuning stops at half"       # on deeper pages: "Deeper: why autotuning stops at half, 5 min"
-idea = "Twice the window, twice the rate."    # what to keep of the page, shown once it is finished
+idea = "Twice the window, twice the rate."    # what to keep of the page, for the notebook
 formula = "window_limited"                    # optional: the model of `tcptutor model` to calculate with
 published = '''Lab 6 measured 9.4 Gbit/s.'''  # optional Markdown, folded below the text after the run
 

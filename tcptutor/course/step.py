@@ -35,7 +35,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     teaser: str = ""
     """On a deeper page, completes the line that offers it: "Deeper: why autotuning stops at half, 5 min"."""
     idea: str = ""
-    """Main idea of the page, in a sentence or two; shown once the page is finished."""
+    """Main idea of the page, in a sentence or two of at most 160 characters; required by the linter. The notebook,
+    the reference and the text mode show it once the page is finished, and a lecture ends with it."""
     formula: str = ""
     """Model of `tcptutor model` that the page is about; empty for none."""
     prose: str
