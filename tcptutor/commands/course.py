@@ -20,6 +20,7 @@ from tcptutor.commands.targets import check_targets
 from tcptutor.course.checkout import fetch, find_checkout, parse_address
 from tcptutor.course.known_courses import KnownCourse, known_courses
 from tcptutor.course.lesson_file import toml_value
+from tcptutor.course.marks import MarkScheme
 from tcptutor.course.outline import Course, OpenedCourse
 from tcptutor.course.pack import SUFFIX, write_pack
 from tcptutor.course.sources import choose, course_folder
@@ -41,13 +42,16 @@ def begin_course(folder: Path, title: str | None) -> int:
     except OSError as error:
         raise TutorError(f"cannot write {folder}: {refused(error)}") from None
     there = shlex.quote(str(folder))
+    rows = [
+        ("  edit it", f"tcptutor preview {there}", "shows a page again each time you save it"),
+        ("  check it", f"tcptutor lint {there}", "with --run also what it says about runs"),
+        ("  open it", f"tcptutor --course {there}", ""),
+        ("  hand it out", f"tcptutor course pack {there}", ""),
+    ]
     print_lines(
         [
-            f"wrote {folder}: {name}, with an example of every kind of page",
-            f"edit it:  tcptutor preview {there}     shows a page again each time you save it",
-            f"check it: tcptutor lint {there}        with --run also what it says about runs",
-            f"open it:  tcptutor --course {there}",
-            f"hand it out: tcptutor course pack {there}",
+            f"wrote {folder}: {name}, with an example of every kind of page: delete those you do not need",
+            *table(rows, indent=0),
         ]
     )
     return 0
@@ -79,6 +83,8 @@ def pack_course(folder: Path, output: Path | None, replace: bool, as_json: bool)
             f"your students type: tcptutor --course {path.name}",
         ]
     )
+    if OpenedCourse(course_folder(folder)).course.marks != MarkScheme():
+        remark("as the course has [marks], they first enrol with the line that `tcptutor course-key` prints")
     return 0
 
 
