@@ -240,7 +240,9 @@ class ClaimCheck:
             return None
         where = asyncio.run(pool.find_place(experiments, "guest", "virtual", jobs))
         seconds = sum(each.seconds for each in experiments)
-        self._remark(f"{count(len(experiments), 'run')} to make, {seconds:.0f} s of the lab's time, {where.why}")
+        self._remark(
+            f"{count(len(experiments), 'run')} to make, {seconds:.0f} s of the lab's time, {where.why}"
+        )
         stopped = run_until_signal(self._make(experiments, where))
         self._cache.prune()
         return stopped
