@@ -215,6 +215,10 @@ def test_a_curve_is_drawn_in_the_terminal(command: str, ticks: list[str], label:
     [
         ("mathis mss=1448 rtt=50ms loss=0.1% --plot", "--plot needs a model and a range"),
         ("mathis mss=1448 rtt=1ms..2ms loss=0.1%..1%", "rtt, loss: only one argument can be a range"),
+        (
+            "rtt_shares rtts=20ms..100ms",
+            "rtts: a range needs an argument that is a number: write it like 10ms,40ms",
+        ),
         ("mathis mss=1448 rtt=50ms loss=1%..0.1%", "loss: 1% is not below 0.1%"),
         ("mathis mss=1448 rtt=50ms loss=0.1..1s", "loss: "),
         ("mathis mss=1448 rtt=50ms loss=0%..1%/x5", "loss: "),

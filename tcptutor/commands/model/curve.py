@@ -54,11 +54,11 @@ def curve(model: PublishedModel, settings: Mapping[str, str], name: str, points:
     Raises ParameterError for an argument or a range that the model cannot have.
     """
     argument = next((each for each in model.parameters if each.name == name), None)
+    if argument is None:
+        notation.values(model.name, model.parameters, settings)  # the name is unknown
     if argument is None or argument.quantity.kind not in _KINDS:
-        notation.values(
-            model.name, model.parameters, settings
-        )  # an unknown name, or a value of the wrong kind
-        raise ParameterError(f"{name}: a range needs an argument that is a number")
+        like = f": write it like {argument.quantity.example}" if argument else ""
+        raise ParameterError(f"{name}: a range needs an argument that is a number{like}")
     match = _RANGE.fullmatch(settings[name].strip())
     if match is None:
         raise ParameterError(f"{name}: {units.quoted(settings[name])} is not a range: {_EXAMPLE}")
