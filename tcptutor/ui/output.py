@@ -48,6 +48,8 @@ def lean(driver: type[Driver]) -> type[Driver]:
             if data == SYNC_START:
                 self._opening = data
                 return
+            if self._is_cut_off():
+                return
             opening, self._opening = self._opening, ""
             if opening and data == SYNC_END:
                 return  # an empty frame
@@ -67,6 +69,15 @@ def lean(driver: type[Driver]) -> type[Driver]:
             if isinstance(window := getattr(self._app, "window", None), Window):
                 window.close()
             super().stop_application_mode()
+
+        def close(self) -> None:
+            if not self._is_cut_off():
+                super().close()
+
+        def _is_cut_off(self) -> bool:
+            """Return whether the terminal is gone, which ends Textual's thread that writes: its queue would fill up."""
+            writer = getattr(self, "_writer_thread", None)
+            return writer is not None and not writer.is_alive()
 
         def forget(self) -> None:
             """Send every cell of the next frame, since the terminal may show something else."""

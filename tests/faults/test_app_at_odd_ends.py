@@ -49,3 +49,11 @@ def test_the_app_runs_and_reports_unsaved_work(odd: str, tmp_path: Path, mark: s
     (line,) = says
     assert line.startswith("tcptutor: some of your work could not be saved: cannot write ")
     assert len(line) < 300
+
+
+def test_a_terminal_that_closes_ends_the_app_in_order(tmp_path: Path, mark: str) -> None:
+    """Textual would wait for a terminal that is gone, until the app is killed; a killed app has the code 1."""
+    with PtyApp(tmp_path, "--no-plain", "--module", "parallel-streams") as app:
+        app.wait_for("saved")
+        app.hang_up()
+        assert app.reap(seconds=30) == 0
