@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 from textual import events
@@ -11,6 +13,7 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widget import Widget
 
+from tcptutor.ui.frame import Frame
 from tcptutor.ui.widgets.page.track import PageTrack
 from tests import patience
 
@@ -33,6 +36,19 @@ def _counted(display: Callable[..., None]) -> Callable[..., None]:
 
 
 App._display = _counted(App._display)  # type: ignore[method-assign]
+
+
+@asynccontextmanager
+async def _left_when_whole(app: Frame, **how: Any) -> AsyncIterator[Pilot[None]]:
+    """Leave an app as its keys do: not before the page that was opened last is whole."""
+    async with App.run_test(app, **how) as pilot:
+        yield pilot
+        deadline = patience.Deadline(10)
+        while app.is_running and app._is_half_mounted() and deadline.left:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+Frame.run_test = _left_when_whole  # type: ignore[method-assign, assignment]
 
 CHARACTERS = {"space": " ", "slash": "/", "full_stop": "."}
 
