@@ -20,6 +20,7 @@ from tcptutor.backends.guest.snapshots import Snapshots
 from tests import leftovers, patience
 from tests.cli.command import TCPTUTOR, tcptutor
 from tests.command import here
+from tests.course.conftest import EXAMPLES
 
 SHORT = ["--set", "duration=2s", "--set", "warmup=1s", "--set", "rate=10Mbit/s", "--set", "delay=10ms"]
 VIRTUAL = ["--backend", "guest", "--clock", "virtual"]
@@ -275,14 +276,14 @@ def test_list_names_modules_and_experiments() -> None:
     assert any(line.startswith("   random-loss ") for line in lines[group : lines.index("", group)])
 
 
-def test_lint_finds_the_course_well_formed_and_a_fault_in_a_copy(tmp_path: Path) -> None:
-    from tcptutor.base import places
-
-    assert here("lint").returncode == 0
-    shutil.copytree(places.lessons(), tmp_path / "lessons")
-    page = next((tmp_path / "lessons").glob("03-*/*-one-lossy-flow.md"))
+def test_lint_finds_a_course_well_formed_and_a_fault_in_a_copy(tmp_path: Path) -> None:
+    """tests/course/test_shipped.py lints the course of tcptutor."""
+    done = here("lint", EXAMPLES)
+    assert (done.returncode, done.stdout) == (0, "the course is well-formed\n")
+    lessons = Path(shutil.copytree(EXAMPLES, tmp_path / "lessons"))
+    page = lessons / "01-own-run/01-a-loss.md"
     page.write_text(page.read_text().replace("[experiment]", "[experimnt]"))
-    done = here("lint", str(tmp_path / "lessons"))
+    done = here("lint", lessons)
     assert done.returncode == 1
     assert page.name in done.stdout
 
