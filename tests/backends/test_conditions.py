@@ -240,18 +240,15 @@ async def test_udp_alone_is_counted_flow_by_flow_and_over_time(guest: GuestBacke
 
 
 async def test_sysctls_buffers_and_segment_sizes(guest: GuestBackend, build: Build) -> None:
-    short = BASE | {"duration": "1 s", "warmup": "0"}
-    plain = await play(guest, build(**short, tcp_sack="0", tcp_timestamps="0"))
-    assert plain.samples[-1].mss == 1460  # without timestamps' twelve bytes
-    small = await play(guest, build(**short, mss="536", length="1 kB"))
-    assert small.samples[-1].mss == 536 - 12
-    wide = {"rate": "20 Mbit/s", "delay": "100 ms", "duration": "2 s"}
-    held = await play(guest, build(**BASE | wide | {"send_buffer": "64 KiB"}))
+    wide = BASE | {"rate": "20 Mbit/s", "delay": "100 ms", "duration": "2 s"}
+    held = await play(guest, build(**wide, tcp_sack="0", tcp_timestamps="0", send_buffer="64 KiB"))
+    assert held.samples[-1].mss == 1460  # without timestamps' twelve bytes
     # 64 KiB in 100 ms, of which a part is the kernel's bookkeeping.
     assert total_bps(held) == pytest.approx(0.92 * 5.24e6, rel=0.1)
-    asked = await play(guest, build(**BASE | wide | {"buffer": "16 KiB"}))
+    asked = await play(guest, build(**wide, mss="536", length="1 kB", buffer="16 KiB"))
+    assert asked.samples[-1].mss == 536 - 12
     assert total_bps(asked) < 2.5e6
-    large = await play(guest, build(**BASE | wide | {"buffer": "2 MiB"}))
+    large = await play(guest, build(**wide, buffer="2 MiB"))
     assert total_bps(large) > 12e6
 
 

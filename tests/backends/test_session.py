@@ -264,7 +264,7 @@ async def test_settings_changed_by_hand_are_seen(backend: Backend, build: Build)
         await lab.until(lambda: lab.seen().path.rate is not None)
         assert (lab.seen().path.rate, lab.seen().path.queue) == (6e6, 60_000)
         await lab.type(shell, "h1 sudo sysctl -w net.ipv4.tcp_wmem='4096 65536 131072'", "131072")
-        long = round(patience.seconds(5))
+        long = round(patience.seconds(3))
         await lab.type(
             shell, f"{SERVER}; h1 iperf3 -c $h2 -t {long} > /dev/null & echo ready=$?", r"ready=\d"
         )

@@ -168,7 +168,7 @@ def test_a_page_by_hand_from_its_beginning_to_its_record(
         until([True, True, True, False])
         assert here("check").stdout.startswith("One link, two algorithms  3 of 4 goals")
         # Long enough for a machine that is busy to fill the link.
-        type_(f"iperf3 -c h2 -C htcp -t {round(patience.seconds(8))} -P 4; sleep 1")
+        type_(f"iperf3 -c h2 -C htcp -t {round(patience.seconds(5))} -P 4; sleep 1")
         until([True] * 4, patience.seconds(60))
         assert here("check", "by-hand/two-algorithms").returncode == 0
         said, errors = shell.communicate("exit\n", timeout=patience.seconds(30))
