@@ -28,6 +28,8 @@ _COLOR = click.Option(
 )
 _NO_INTEGER = re.compile(r"is not a valid integer( range)?")
 """click's message."""
+_OF_ALL = "--course"
+"""Option that commands take between `tcptutor` and their names, if they do not have it themselves."""
 _SIGNALLED = 128
 """Added to the number of a fatal signal for the exit code, as shells do."""
 
@@ -95,6 +97,13 @@ def errors_in_one_line() -> Iterator[None]:
 
 def _exit_with_usage_error(error: click.UsageError) -> NoReturn:
     command = error.ctx.command_path if error.ctx else "tcptutor"
+    if isinstance(error, click.NoSuchOption) and error.option_name == _OF_ALL and error.ctx is not None:
+        name = error.ctx.find_root().info_name or "tcptutor"
+        words = command.removeprefix(name).strip()
+        warn(
+            f"{words} has no option {_OF_ALL}: write it before the command, `{name} {_OF_ALL} FILE {words} ...`"
+        )
+        raise SystemExit(error.exit_code)
     message = " ".join(_NO_INTEGER.sub("is not a whole number", error.format_message().rstrip(".")).split())
     warn(f"{message[:1].lower()}{message[1:]} (see `{command} --help`)")
     raise SystemExit(error.exit_code)

@@ -27,6 +27,7 @@ from tests.each import each
         ("rnu", "no command 'rnu': did you mean run? (see `tcptutor --help`)"),
         ("run", "missing argument 'MODULE/EXPERIMENT' (see `tcptutor run --help`)"),
         ("show --jsn x", "no such option '--jsn'"),
+        ("show last --course x", "write it before the command, `tcptutor --course FILE show ...`"),
         ("run randm-loss", "no experiment 'randm-loss': did you mean random-loss?"),
         ("run parallel-stream/random-loss", "did you mean parallel-streams/random-loss?"),
         ("sweep randm-loss --grid loss=1%", "did you mean random-loss?"),
