@@ -75,6 +75,18 @@ def test_the_last_value_is_told_below_its_tick(width: int) -> None:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
+def test_a_value_whose_name_has_no_room_keeps_its_tick(width: int) -> None:
+    ticks = (
+        "0",
+        "a name of many words, which takes more than all of the room that there is, and some columns",
+        "9",
+    )
+    lines = drawn(scene(ticks=ticks, axis="delays"), width)
+    assert lines[-2].count("┬") == 3
+    assert ticks[1] not in lines[-1]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
 def test_the_name_of_the_axis_keeps_its_unit(width: int) -> None:
     assert drawn(scene(axis="pacing, Mbit/s"), width)[-1].endswith(" pacing, Mbit/s")
 

@@ -26,7 +26,7 @@ def frame(width: int, height: int, across: Ticks, up: Ticks, ruled: bool) -> tup
     Args:
         width: Columns of the chart.
         height: Lines of the chart; the time axis follows below.
-        across: Ticks of the time axis, in columns from the left.
+        across: Ticks of the time axis, in columns from the left; without a label if it is blank.
         up: Ticks of the vertical axis, in lines from the bottom.
         ruled: Whether the time axis has a ruler, which takes another line.
     """
@@ -37,6 +37,9 @@ def frame(width: int, height: int, across: Ticks, up: Ticks, ruled: bool) -> tup
     ]
     ruler, labels = ["─"] * width, [" "] * width
     for at, name in across:
+        if not name.strip():  # its label is elsewhere, or has no room
+            ruler[at] = "┬"
+            continue
         place = slice(start := max(0, min(at - (len(name) - 1) // 2, width - len(name))), start + len(name))
         if not "".join(labels[max(0, place.start - 1) : place.stop + 1]).strip():
             labels[place] = name

@@ -31,15 +31,16 @@ def render(scene: CurveScene, width: int, height: int) -> list[Line]:
     """Return `height` lines of chart, the axis, and the causes of limitation where they fit."""
     across = axes.columns(width)
     cells = _cells(scene, across, height)
-    ticks = free_ticks(
-        [(_column(at, across), name) for at, name in zip(scene.places, scene.ticks, strict=True)],
-        across,
-        axes.GUTTER - 1,
-    )
+    values = [(_column(at, across), name) for at, name in zip(scene.places, scene.ticks, strict=True)]
+    ticks = free_ticks(values, across, axes.GUTTER - 1)
+    labels = {tick.at: tick.centered_label for tick in ticks}
+    # A value without a label has a tick, except above the label of another value.
+    taken = {column for tick in ticks for column in range(tick.start, tick.start + len(tick.name))}
+    marked = [column for column, _ in values if column in labels or column not in taken]
     frame = axes.frame(
         across,
         height,
-        tuple((tick.at, tick.centered_label) for tick in ticks),
+        tuple((column, labels.get(column, "")) for column in marked),
         _vertical_ticks(scene, height),
         True,
     )
