@@ -48,6 +48,8 @@ _ONE_LINE = frozenset(
     }
 )
 """Keys of single-line texts."""
+_MANY = 8
+"""Values from which a similar one is named in place of all."""
 _LONGEST_REASON = 400
 """Most characters of a reason, which may quote the file."""
 _SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -267,7 +269,10 @@ def _explain(message: str, table: Any, kind: type) -> tuple[str, str]:
             reason = f"is not a key here{f' ({similar})' if similar else ''}: the keys are {', '.join(keys)}"
         return f"{key}.{field['name']}".lstrip("."), reason
     if value := _VALUE.fullmatch(what):
-        return key, f"{value['value']!r} is not one of {', '.join(_values(wanted))}"
+        values = tuple(_values(wanted))
+        similar = near(value["value"], values) if len(values) > _MANY else ""
+        known = f"known here: {similar}" if similar else f"one of {', '.join(values)}"
+        return key, f"{value['value']!r} is not {known}"
     plain = re.sub(r"`([^`]*)`", lambda name: _plain(name[1]), what)
     return key, plain.replace("Expected", "must be").replace(", got", ", not")
 

@@ -47,6 +47,10 @@ def asked(run: str, **keys: object) -> bool:
 
 CLAIM = '[[claim]]\ntext = "The price"\n'
 REFUSED = {
+    "a subject misspelt": (
+        'quantity = "thruput"',
+        "claim[1].quantity: 'thruput' is not known here: did you mean throughput?",
+    ),
     "no such subject": ('quantity = "speed"', "claim[1].quantity: 'speed' is not one of mathis, link"),
     "no value": ('quantity = "rtt"', "claim[1].value: 'The price' is not a number"),
     "no such tolerance": (
