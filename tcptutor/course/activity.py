@@ -266,8 +266,11 @@ class Question(Activity, frozen=True, kw_only=True):
     stage: ClassVar[Stage] = Stage.AFTER_RUN
 
     id: str
+    """Name of the question on its page: marks and stored answers use it."""
     prompt: str
+    """The question."""
     hints: tuple[str, ...] = ()
+    """A nudge, then the method."""
     explanation: str = ""
     """Shown after a right answer."""
     page: str = ""

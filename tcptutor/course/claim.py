@@ -76,9 +76,11 @@ class Denominator(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Denominator of a claimed ratio: a second run or flow."""
 
     experiment: str = ""
+    """Experiment of the second run; by default the claim's."""
     set: dict[str, Setting] = {}
     """Overrides the settings of `experiment` if given, otherwise the claim's."""
     flow: int | None = None
+    """Flow of the second value, from 1."""
     quantity: Subject | None = None
     """Defaults to the claim's own subject."""
 
@@ -87,12 +89,14 @@ class RunCondition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Statement about a quantity of a run."""
 
     quantity: Subject
+    """What is measured, or what a formula gives."""
     value: str = ""
     """Number with its unit, or name of a cause."""
     tolerance: str = ""
     """Tolerance for chance: a share, "20 %", or an amount, "0.2 s". Defaults to the rounding of the number.
     """
     relation: Literal["about", "above", "below"] = "about"
+    """Whether the value is met, exceeded, or not reached."""
     flow: int | None = None
     """Counted from 1, as in the chart; by default the sum of all flows."""
     start: str = ""

@@ -40,8 +40,11 @@ class DrawnRange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Evenly spaced values in a common unit: `rtt = { from = "20 ms", to = "100 ms", step = "10 ms" }`."""
 
     start: str | int | float = msgspec.field(name="from")
+    """Smallest value."""
     end: str | int | float = msgspec.field(name="to")
+    """Largest value."""
     step: str | int | float
+    """Distance between two values."""
 
     def values(self) -> tuple[str, ...]:
         """Return the values from first to last.

@@ -26,6 +26,7 @@ class Term(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Entry of the glossary: `[[term]]`."""
 
     word: str
+    """The term, as pages write it."""
     abbreviation: str = ""
     """Abbreviation: "RTT"."""
     synonyms: tuple[str, ...] = ()

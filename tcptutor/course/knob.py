@@ -23,8 +23,11 @@ class Knob(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     name: str
     """A parameter, or a sysctl with choices."""
     choices: tuple[str, ...] = ()
+    """Values to choose from."""
     low: str = ""
+    """Smallest value."""
     high: str = ""
+    """Largest value."""
 
     @property
     def parameter(self) -> Parameter | None:

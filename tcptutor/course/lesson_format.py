@@ -53,12 +53,17 @@ class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """Contents of lessons/NN-slug/experiments/name.toml; `spec.build` checks the values."""
 
     title: str
+    """Title in lists."""
     parameters: dict[str, Setting]
+    """Settings: `tcptutor list` names all parameters, `tcptutor list NAME` explains one."""
     paper: dict[str, Setting] = {}
     """Values printed in the source where they differ; used by `--scale paper`."""
     pairs: int = 1
+    """Host pairs, 1 to 4; `streams` flows of each."""
     seed: int = 1
+    """First seed. In a graded course each student has another."""
     sources: tuple[str, ...] = ()
+    """Published results that it repeats."""
     reproduces: tuple[str, ...] = ()
     """Matching rows of assets/documentation/settings.toml, as `document: where`."""
 

@@ -45,17 +45,29 @@ class MarkScheme(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Weights and penalties of `[marks]`."""
 
     question: float = 1.0
+    """Marks of a question."""
     prediction: float = 1.0
+    """Marks of a prediction made before the run, however far off."""
     run: float = 1.0
+    """Marks of a whole run of the page's experiment."""
     sweep: float = 2.0
+    """Marks of a whole sweep."""
     challenge: float = 3.0
+    """Marks of a challenge."""
     by_hand: float = 3.0
+    """Marks of a network by hand on which all goals held."""
     retry: float = 0.5
+    """Factor for each wrong attempt; an answer that is sent again unchanged is no attempt."""
     hint: float = 0.8
+    """Factor for each hint."""
     opens: str = ""
+    """Time with a zone from which on work counts without a remark."""
     deadline: str = ""
+    """Time with a zone, such as 2027-01-31T23:59+01:00."""
     grace_hours: float = 0.0
+    """Hours after the deadline in which work is not late."""
     late: float = 0.0
+    """Factor for later work."""
     before_enrolling: float = 0.0
     """Factor for personal work before enrolling or under another id, where grading uses the course's key."""
     hand_ins: HandInRule = "union"

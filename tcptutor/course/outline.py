@@ -179,6 +179,7 @@ class CourseFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Contents of lessons/course.toml."""
 
     title: str
+    """Title of the course."""
     modules: tuple[str, ...]
     """Module ids, in course order."""
     id: str = ""
@@ -188,16 +189,22 @@ class CourseFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     language: str = ORIGINAL_LANGUAGE
     """Language of the lessons, a tag such as `en`; translations are folders beside the modules."""
     format_version: int
+    """1."""
     marks: MarkScheme = MarkScheme()
+    """Rules of a graded course: `[marks]`."""
 
 
 class ModuleFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Contents of lessons/NN-slug/module.toml."""
 
     title: str
+    """Title of the module."""
     objectives: tuple[str, ...]
+    """What a student can do after it: "Predict ...", "Choose ...", shown at its end."""
     sources: tuple[str, ...] = ()
+    """Books, papers and labs that the module follows."""
     extra_experiments: tuple[str, ...] = ()
+    """Experiments that no page uses, such as those of an exam."""
 
 
 def load(folder: Path | None = None) -> Course:

@@ -30,8 +30,11 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     """File name without number and suffix, such as `one-lossy-flow`; unique in the module."""
     title: str
+    """Title of the page."""
     subtitle: str = ""
+    """A line below the title."""
     path: PagePath = "essential"
+    """Whether the page is on the short path."""
     teaser: str = ""
     """On a deeper page, completes the line that offers it: "Deeper: why autotuning stops at half, 5 min"."""
     idea: str = ""

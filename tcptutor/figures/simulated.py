@@ -43,6 +43,7 @@ class LateSegment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Segment with a slower first transmission."""
 
     segment: int
+    """Number of the segment, from 1."""
     by: str
     """Time."""
 
@@ -53,34 +54,52 @@ class FlowTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     algorithm: Literal["fixed", "reno", "bbr"] | None = None
     """By default fixed with a window, otherwise reno."""
     start: str | None = None
+    """Time at which it begins."""
     segments: int | None = None
     """Segments to send; endless by default."""
     size: str | None = None
     """Bytes of a segment on the link."""
     window: int | str | None = None
+    """Limit in flight: segments, "64 KiB" or "2 BDP"."""
     initial_window: int | None = None
+    """Initial window, segments."""
     ssthresh: int | str | None = None
+    """Slow start threshold: segments or a size."""
     sack: bool | None = None
+    """Whether the receiver reports what it has."""
     tail_probe: bool | None = None
+    """Whether a probe is sent before a timeout."""
     pacing: Literal["off", "even", "linux"] | None = None
     """even spreads the window over the RTT; linux uses the kernel's factors."""
     delayed_acks: bool | None = None
+    """Whether every second segment is acknowledged."""
     rto_above_rtt: str | None = None
+    """Retransmission timeout beyond the RTT."""
     udp_rate: str | None = None
+    """Rate of UDP, in place of TCP."""
     lost: tuple[int, ...] | None = None
+    """Numbers of segments that are lost; twice for a lost retransmission."""
     late: tuple[LateSegment, ...] | None = None
+    """Segments that take longer."""
 
 
 class SimulationTable(FlowTable, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Keys of a path, and of the flows unless a flow has its own."""
 
     duration: str | None = None
+    """Simulated time."""
     rtt: str | None = None
+    """RTT of the empty path."""
     rate: str | None = None
+    """Rate of the bottleneck; without it the link takes no time."""
     queue: int | str | None = None
+    """Queue of the bottleneck: packets, a size or BDPs; without limit by default."""
     schedule: Literal["fifo", "round-robin"] | None = None
+    """Whether flows share a queue or take turns."""
     quantum: str | None = None
+    """Bytes of a flow's turn."""
     cut: tuple[str, str] | None = None
+    """Begin and end of a time in which all packets are lost."""
     flows: tuple[FlowTable, ...] | None = msgspec.field(name="flow", default=None)
 
     def override(self, other: SimulationTable | None) -> SimulationTable:

@@ -255,9 +255,18 @@ def _table(rows: list[tuple[str, str, str, str]]) -> Iterator[str]:
 def _rows(kind: type[msgspec.Struct]) -> list[tuple[str, str, str, str]]:
     hints, told = get_type_hints(kind), _meanings(kind)
     return [
-        (f"`{field.encode_name}`", _value(hints[field.name]), _default(field), told.get(field.name, ""))
+        (
+            f"`{field.encode_name}`",
+            _value(hints[field.name]),
+            _default(field),
+            told.get(field.name, "") or _below(hints[field.name]),
+        )
         for field in msgspec.structs.fields(kind)
     ]
+
+
+def _below(hint: Any) -> str:
+    return "Below." if any(_structs(hint)) else ""
 
 
 def _page_rows() -> list[tuple[str, str, str, str]]:

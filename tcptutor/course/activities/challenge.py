@@ -269,14 +269,21 @@ class ChallengeTable(ActivityTable, frozen=True, kw_only=True):
     stage: ClassVar[Stage] = ChallengeActivity.stage
 
     prompt: str
+    """Task, in a sentence."""
     name: str
+    """Experiment of this module, or MODULE/NAME."""
     par: int
+    """Fewest knobs that must change."""
     solution: dict[str, Setting]
+    """Settings that reach the goals: never shown, tried by the linter."""
     knobs: tuple[Knob, ...] = msgspec.field(name="knob")
     goals: tuple[Target, ...] = msgspec.field(name="goal")
     set: dict[str, Setting] = msgspec.field(default_factory=dict)
+    """Settings of this page, and first values of the knobs."""
     hints: tuple[str, ...] = ()
+    """A nudge, then the method."""
     explanation: str = ""
+    """Shown once the goals are reached."""
 
     def activity(self, experiment: NamedExperiment) -> Activity:
         name, built = experiment(self.name, self.set)

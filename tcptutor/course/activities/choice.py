@@ -30,9 +30,11 @@ class Alternative(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Alternative of a question: `[[question.choice]]`."""
 
     text: str
+    """The choice, as it is shown."""
     id: str = ""
     """Name that stored answers keep when the text is corrected; by default a digest of the text."""
     correct: bool = False
+    """True for the right choice, or each of the right ones."""
     feedback: str
     """Reason it is right or wrong, shown after it was chosen."""
     explanation: str = ""
@@ -130,6 +132,7 @@ class OrderedEvent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Event of the sequence: `[[question.event]]`."""
 
     text: str
+    """The event, as it is shown."""
     id: str = ""
     """Name that stored answers keep when the text is corrected; by default a digest of the text."""
     feedback: str

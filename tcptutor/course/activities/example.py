@@ -51,14 +51,19 @@ class ExampleStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Step of the calculation: `[[example.step]]`; with an answer, the gap."""
 
     text: str
+    """The step; of a gap, the words before the answer."""
     id: str = ""
     """Name that stored answers keep when the text is corrected; by default a digest of the text."""
     answer: str = ""
     """Right value of a gap with its unit; with drawn numbers, an expression for it in the base unit."""
     unit: AnswerUnit = "number"
+    """Kind of quantity of a gap."""
     tolerance: float = 0.05
+    """Relative difference that still counts."""
     feedback: str = ""
+    """Shown for a wrong value."""
     hints: tuple[str, ...] = ()
+    """Hints of a gap."""
     mistakes: tuple[KnownMistake, ...] = msgspec.field(default=(), name="mistake")
 
 
@@ -72,8 +77,11 @@ class Example(Activity, frozen=True, kw_only=True):
     entry_name: ClassVar[str] = "step"
 
     id: str
+    """Name of the example on its page."""
     topic: ExampleSet = msgspec.field(name="set")
+    """What it prepares: the `example` of a numeric question."""
     prompt: str
+    """The task."""
     steps: tuple[ExampleStep, ...] = msgspec.field(name="step")
     draw: dict[str, Drawn] = msgspec.field(default_factory=dict)
     """Numbers of a gap to draw anew for each attempt."""

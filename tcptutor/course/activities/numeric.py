@@ -55,6 +55,7 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
     answer: str
     """Right value with its unit; with drawn numbers, an expression for it in the base unit."""
     unit: AnswerUnit
+    """Kind of quantity."""
     tolerance: float = 0.05
     """Relative difference that still counts."""
     feedback: str = ""

@@ -33,6 +33,7 @@ class Observation(Alternative, frozen=True, kw_only=True, forbid_unknown_fields=
     """Choice that is right if all its conditions hold on the run."""
 
     when: tuple[RunCondition, ...] = ()
+    """Conditions of the run; all of them hold if the choice is right."""
 
 
 class Observe(RunQuestion, frozen=True, kw_only=True, tag_field="kind", tag="observe"):

@@ -54,6 +54,7 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     text: str
     """Description of the drawing for screen readers."""
     correct: bool = False
+    """True for the right drawing."""
     feedback: str
     """Shown after the run if it was chosen."""
     fixed: bool = False
@@ -193,6 +194,7 @@ class Predict(Activity, frozen=True, kw_only=True):
     against_run: ClassVar[bool] = True
 
     prompt: str
+    """The question."""
     unit: Literal["rate", "time", "ratio", "size", "count", "number"] = "rate"
     """Kind of quantity."""
     default_unit: str = ""
@@ -202,6 +204,7 @@ class Predict(Activity, frozen=True, kw_only=True):
     tolerance: float = 0.1
     """Relative difference from model or run that counts as right."""
     hints: tuple[str, ...] = ()
+    """A nudge, then the method."""
     knee: bool = False
     """On a sweep page: True if the knee is predicted."""
     at: str = ""

@@ -216,9 +216,11 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
 
     about_run: bool = True
     quantity: QuantityName
+    """What to read off."""
     flow: int = 1
     """Counted from 1, as in the chart; 0 for the sum of all flows."""
     at: str = ""
+    """For a value at an instant: the time since the traffic began."""
     start: str = ""
     """Defaults to the end of the warm-up."""
     end: str = ""

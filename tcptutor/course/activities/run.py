@@ -89,10 +89,15 @@ class ExperimentTable(ActivityTable, frozen=True, kw_only=True):
     stage: ClassVar[Stage] = RunActivity.stage
 
     name: str
+    """Experiment of this module, or MODULE/NAME."""
     set: dict[str, Setting] = msgspec.field(default_factory=dict)
+    """Settings of this page alone."""
     compare_with: str = ""
+    """Earlier page of this module whose run is drawn next to this one."""
     model: str = ""
+    """Model to show first: `mathis`, `window`, `link` and others that the linter names."""
     chart: ChartName = "cwnd"
+    """Quantity that the chart shows first."""
 
     def activity(self, experiment: NamedExperiment) -> Activity:
         name, built = experiment(self.name, self.set)
@@ -275,14 +280,23 @@ class SweepFrontMatter(ActivityTable, frozen=True, kw_only=True):
     stage: ClassVar[Stage] = SweepActivity.stage
 
     name: str
+    """Experiment of this module, or MODULE/NAME."""
     axis: str
+    """The parameter that changes."""
     values: tuple[Setting, ...]
+    """Its values, at most eight."""
     seeds: int = 1
+    """Runs at each value."""
     measure: MeasureName = "throughput"
+    """What is drawn."""
     model: str = ""
+    """Model to show first."""
     set: dict[str, Setting] = msgspec.field(default_factory=dict)
+    """Settings of all runs."""
     along: dict[str, tuple[Setting, ...]] = msgspec.field(default_factory=dict, name="with")
+    """Parameters that change with the axis: as many values."""
     knee: str = "10 %"
+    """Gain below which a larger value is not worth it."""
     spacing: Literal["", "linear", "log"] = ""
     """By default logarithmic if the values span more than a factor of 20."""
     published: PublishedCurve | None = None

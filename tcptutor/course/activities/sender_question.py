@@ -40,7 +40,9 @@ class SenderMove(Alternative, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Choice that is right if the kernel did the same."""
 
     does: Literal["resend", "new data", "nothing"]
+    """What the sender sends."""
     cwnd: Literal["grows", "same", "cut", "one"]
+    """What happens to cwnd."""
 
 
 class SenderQuestion(RunQuestion, frozen=True, kw_only=True, tag_field="kind", tag="sender"):

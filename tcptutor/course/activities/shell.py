@@ -66,6 +66,7 @@ class ShownCommand(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Suggested command: `[[shell.command]]`."""
 
     host: str
+    """Host to type it on."""
     run: str
     """Command line without a newline."""
 
@@ -244,13 +245,20 @@ class ShellTable(ActivityTable, frozen=True, kw_only=True):
 
     goals: tuple[Goal, ...] = msgspec.field(name="goal")
     name: str = ""
+    """Experiment that sets up the network; a network without limits by default."""
     set: dict[str, Setting] = msgspec.field(default_factory=dict)
+    """Settings of this page alone."""
     pairs: int = 1
+    """Host pairs of a network without an experiment."""
     hosts: tuple[str, ...] | None = None
+    """Hosts with a terminal; all by default."""
     commands: tuple[ShownCommand, ...] = msgspec.field(default=(), name="command")
     order: Literal["any", "sequence"] = "any"
+    """Whether each goal waits for those before it."""
     hints: tuple[str, ...] = ()
+    """A nudge, then the method."""
     fault: str = ""
+    """Fault built into the network, for pages on finding it."""
 
     def activity(self, experiment: NamedExperiment) -> Activity:
         if self.name:

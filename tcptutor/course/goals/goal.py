@@ -181,6 +181,7 @@ class Goal(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Goal of a page: `[[shell.goal]]`."""
 
     id: str
+    """Name of the goal on its page: stored work uses it."""
     text: str
     """Sentence with the state or result to reach."""
     when: Conditions

@@ -44,28 +44,39 @@ class HeaderField(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Field after the layout's own fields: `[[figure.field]]`."""
 
     name: str
+    """Name."""
     bits: int = 0
+    """Length in bits; or `bytes`."""
     bytes: int = 0
+    """Length in bytes."""
     value: str = ""
+    """Value to show."""
 
 
 class HeaderBracket(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Bracket below the parts of a frame: `[[figure.bracket]]`."""
 
     first: str = msgspec.field(name="from")
+    """First part."""
     last: str = msgspec.field(name="to")
+    """Last part."""
     text: str
+    """Label."""
 
 
 class HeaderFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="header"):
     """Fields of a header, or parts of a frame."""
 
     layout: Literal["", "tcp", "syn-options", "ipv4", "udp", "frame"] = ""
+    """A known header; without one, `field` has all fields."""
     values: dict[str, str] = msgspec.field(default_factory=dict)
+    """Values by field."""
     marked: tuple[str, ...] = ()
+    """Fields to mark."""
     own: tuple[HeaderField, ...] = msgspec.field(name="field", default=())
     brackets: tuple[HeaderBracket, ...] = msgspec.field(name="bracket", default=())
     to_scale: bool = False
+    """Of a frame: whether a second row has the parts in proportion."""
 
     @property
     def fields(self) -> tuple[LayoutField, ...]:

@@ -61,44 +61,63 @@ class LadderEvent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Packet of the diagram: `[[figure.event]]`."""
 
     at: str
+    """Time at which it is sent."""
     send: str
+    """Label at the sender."""
     arrive: str
+    """Time at which it arrives, or would."""
     sender: str = msgspec.field(name="from", default="")
+    """Sending host; the first one by default."""
     lost: bool = False
+    """True if it does not arrive."""
     again: bool = False
+    """True for a retransmission."""
     note: str = ""
+    """Label where it arrives."""
 
 
 class LadderBracket(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Time that a host waits: `[[figure.wait]]`."""
 
     host: str
+    """The host."""
     since: str
+    """Begin."""
     until: str
+    """End."""
     text: str
+    """Label."""
 
 
 class LadderVariant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Simulation among several side by side: `[[figure.panel]]`."""
 
     label: str = ""
+    """Title above it."""
     set: SimulationTable | None = None
+    """Keys that replace keys of `[figure.simulate]`."""
 
 
 class LadderFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="ladder"):
     """Packets between two hosts, from a list or from a simulation."""
 
     hosts: tuple[str, str] = ("h1", "h2")
+    """Names of both hosts."""
     since: str = ""
+    """First time shown."""
     until: str = ""
+    """Last time shown."""
     rows: int = 13
+    """Height, 6 to 16."""
     times: bool = True
     """Whether times are written at the left."""
     events: tuple[LadderEvent, ...] = msgspec.field(name="event", default=())
     waits: tuple[LadderBracket, ...] = msgspec.field(name="wait", default=())
     simulate: SimulationTable | None = None
+    """A simulation, in place of events."""
     panels: tuple[LadderVariant, ...] = msgspec.field(name="panel", default=(LadderVariant(),))
     watch: str = ""
+    """Time that the animation takes."""
 
     def contradiction(self) -> Problem | None:
         if bool(self.events) == (self.simulate is not None):

@@ -36,15 +36,20 @@ class InterfaceNote(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """Text about an interface: `[[figure.note]]`."""
 
     at: str
+    """An interface, such as s1-eth2."""
     text: str
+    """Text next to its settings."""
 
 
 class NetworkFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="network"):
     """Network of host pairs around the two switches."""
 
     experiment: str | None = None
+    """Experiment whose settings are shown; empty for the page's own, left out for none."""
     pairs: int = 1
+    """Host pairs without an experiment."""
     mark: tuple[str, ...] = ()
+    """Interfaces to mark."""
     notes: tuple[InterfaceNote, ...] = msgspec.field(name="note", default=())
 
     def resolve(self, find: FindExperiment) -> Figure:

@@ -55,6 +55,7 @@ class PipeRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Path of a figure with several: `[[figure.row]]`, from the top."""
 
     label: str = ""
+    """Title next to it."""
     set: SimulationTable | None = None
     """Keys that replace keys of `[figure.simulate]`."""
 
@@ -63,10 +64,12 @@ class PipeFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="pipe"
     """Simulated packets on one or more paths, all at the same instant."""
 
     simulate: SimulationTable
+    """The simulation."""
     rows: tuple[PipeRow, ...] = msgspec.field(name="row", default=(PipeRow(),))
     senders: tuple[str, ...] = ("h1",)
     """Name of each queue."""
     receiver: str = "h2"
+    """Name of the receiver."""
     numbers: bool = True
     """Whether numbers of packets are written above each path."""
     parts: tuple[str, ...] = ()
@@ -78,7 +81,9 @@ class PipeFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="pipe"
     sliding_window: bool = False
     """Whether a row above a single path has the sender's segments and its window."""
     rest: str = ""
+    """Instant that is shown at rest; by default the end."""
     watch: str = ""
+    """Time that the animation takes."""
 
     def contradiction(self) -> Problem | None:
         for number, row in enumerate(self.rows, start=1):

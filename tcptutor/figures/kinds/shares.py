@@ -50,8 +50,11 @@ class ShareCase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """Rates of the flows in a case: `[[figure.case]]`."""
 
     label: str = ""
+    """Title of the case."""
     rates: tuple[str, ...] = ()
+    """Rates or shares, one a flow."""
     equal: int = 0
+    """Number of flows with equal shares, in place of rates."""
 
     @property
     def kind(self) -> Literal["ratio", "rate"]:
@@ -81,10 +84,14 @@ class SharesFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="sha
     """Shares of flows in one or more cases."""
 
     flows: tuple[str, ...]
+    """Names of the flows."""
     cases: tuple[ShareCase, ...] = msgspec.field(name="case", default=())
     index: tuple[Literal["jain", "cov"], ...] = ()
+    """Indexes to compute from the rates."""
     stacked: bool = False
+    """Whether the flows of a case share one bar."""
     others: tuple[str, ...] = ()
+    """Flows in another hue."""
     link: str = ""
     """Rate of the link that the flows share."""
 

@@ -47,6 +47,7 @@ class LayerPart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """Part of a layer's memory."""
 
     text: str
+    """Label."""
     share: str = ""
     """Share of the layer, "60 %"; parts without a share divide the rest evenly."""
     empty: bool = False
@@ -59,7 +60,9 @@ class StackLayer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Layer of the stack: `[[figure.layer]]`, from the top."""
 
     name: str
+    """Name."""
     note: str = ""
+    """Text next to the name."""
     limit: str = ""
     """Limit that acts at this layer."""
     parts: tuple[LayerPart, ...] = ()
@@ -78,7 +81,9 @@ class StackFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="stac
 
     layers: tuple[StackLayer, ...] = msgspec.field(name="layer", default=())
     host: str = ""
+    """Host in the outline."""
     direction: Literal["down", "up"] = "down"
+    """Way of the data."""
 
     def contradiction(self) -> Problem | None:
         if len(self.layers) < 2:
