@@ -21,7 +21,7 @@ from tcptutor.agent.session.serve import SessionServer
 from tcptutor.agent.tracing import remove_dead
 from tcptutor.base.errors import KernelLacks, LabError, TutorError, UsageError
 from tcptutor.run import Environment
-from tcptutor.spec import Experiment
+from tcptutor.spec import Experiment, Topology
 from tcptutor.spec.flow_groups import PLANNED_PORTS, PORTS_PER_RUN
 from tcptutor.wire import protocol
 from tcptutor.wire.protocol import Failed, Hello, OpenSession, Phase, Ready, RunExperiment
@@ -40,14 +40,14 @@ class Agent:
         channel: Channel,
         backend: str,
         clock: str,
-        pairs: int = 1,
+        topology: Topology = Topology(),  # noqa: B008  # immutable
         names: HostNames | None = None,
         reseed: Callable[[int], None] | None = None,
     ) -> None:
         self._reseed = reseed
         self.channel, self._backend, self._clock = channel, backend, clock
         self._names = names
-        self.network = Network(pairs)
+        self.network = Network(topology)
         self._environment: Environment | None = None
         self._runs = 0
 
@@ -78,7 +78,7 @@ class Agent:
 
     def _answer(self, request: RunExperiment | OpenSession) -> None:
         try:
-            available = self._prepare(request.experiment)
+            available = self._prepare(request.experiment, isinstance(request, OpenSession))
             if isinstance(request, OpenSession):
                 SessionServer(self.network, request, self.channel, available).serve()
                 return
@@ -97,12 +97,14 @@ class Agent:
         except TutorError as error:
             self.channel.send(Failed(str(error)))
 
-    def _prepare(self, experiment: Experiment) -> Environment:
+    def _prepare(self, experiment: Experiment, for_session: bool = False) -> Environment:
         require(self.start(), experiment)
-        if self.network.pairs != experiment.pairs:
+        if for_session and experiment.topology.has_second:
+            raise UsageError("second_rate: a network with a shell has one bottleneck: omit second_rate")
+        if self.network.topology != experiment.topology:
             self.channel.send(Phase("network", "building the network"))
             self.network.stop()
-            self.network = Network(experiment.pairs)
+            self.network = Network(experiment.topology)
             self._build()
         return self.start()
 

@@ -72,7 +72,7 @@ def run(
             seconds = seconds or traffic.sample_last()
             checks.record_stop(seconds)
 
-        checks.check_drops(queues, _read_queues(chains), network.bottleneck)
+        checks.check_drops(queues, _read_queues(chains), network.bottleneck, network.second_bottleneck)
         checks.check_kernel(counters.increases())
         checks.record_firewall_drops(setup.firewall_drops())
         channel.send(traffic.ended(checks, seconds, is_complete))
@@ -112,6 +112,10 @@ def qdisc_chains(network: Network, experiment: Experiment) -> dict[Interface, Ch
         # Another seed, so that losses on the reverse path are independent of those on the forward path.
         network.reverse_bottleneck: plan.chain(plan.reverse(path), mtu, seed + (1 << 32), packet=HEADERS),
     }
+    if network.second_bottleneck is not None:
+        chains[network.second_bottleneck] = plan.chain(
+            path.second, mtu, seed + (2 << 32), packet=experiment.packet
+        )
     for pair in range(experiment.pairs):
         chains[network.access(pair)] = plan.chain(plan.access_link(path, pair), mtu, seed)
     if experiment.hosts.maxrate is not None:

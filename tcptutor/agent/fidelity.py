@@ -92,10 +92,18 @@ class FidelityChecks(Doubts):
         """
         if network.sends_copies:
             return
-        flows = range(self.experiment.total_streams)
-        reversed_flows = {self.experiment.reversed(flow) for flow in flows}
-        for is_reversed in sorted(reversed_flows):
-            interface = network.reverse_bottleneck if is_reversed else network.bottleneck
+        experiment = self.experiment
+        shaped = (network.bottleneck, network.second_bottleneck)
+        # The first bottleneck that a flow meets detaches its packets from the sender for the next.
+        first = {
+            network.reverse_bottleneck
+            if experiment.reversed(flow)
+            else shaped[experiment.links_of(experiment.pair_of(flow))[0]]
+            for flow in range(experiment.total_streams)
+        }
+        for interface in (network.bottleneck, network.second_bottleneck, network.reverse_bottleneck):
+            if interface is None or interface not in first:
+                continue
             chain = {qdisc.kind: qdisc.settings for qdisc in chains.get(interface, ())}
             delays = chain.get("netem", {})
             if "tbf" in chain and not (delays.get("latency") or delays.get("jitter")):
@@ -187,8 +195,14 @@ class FidelityChecks(Doubts):
         write = self.experiment.write
         return write is not None and write < self.experiment.segment
 
-    def check_drops(self, before: InterfaceQdiscs, after: InterfaceQdiscs, bottleneck: Interface) -> None:
-        """Check for unplanned drops, at the bottleneck's netem and at the senders' own interfaces."""
+    def check_drops(
+        self,
+        before: InterfaceQdiscs,
+        after: InterfaceQdiscs,
+        bottleneck: Interface,
+        second: Interface | None = None,
+    ) -> None:
+        """Check for unplanned drops, at the netem of each bottleneck and at the senders' own interfaces."""
         increases = {
             interface: {
                 late.kind: (late.drops - early.drops, late.packets - early.packets)
@@ -210,12 +224,24 @@ class FidelityChecks(Doubts):
                 # A shaper that splits a super-packet counts each dropped segment, the netem above it none.
                 random, most = max(0, random), drops
             self._netem_drops(random, most, packets + queue)
+        if second is not None:
+            self._check_second_drops(increases.pop(second, {}))
         for interface, kinds in increases.items():
             lost = kinds.get("fq", (0, 0))[0]
             if lost:
                 self.suspect.append(
                     f"{interface.name}: the sender's own fq dropped {lost} packets: that is local congestion, not loss"
                 )
+
+    def _check_second_drops(self, kinds: dict[str, tuple[int, int]]) -> None:
+        """Check that only the queue of the second bottleneck dropped packets."""
+        for kind, (drops, packets) in kinds.items():
+            self.checks[f"second {kind} drops"], self.checks[f"second {kind} packets"] = drops, packets
+        unplanned = kinds.get("netem", (0, 0))[0] - kinds.get("tbf", (0, 0))[0]
+        if unplanned > 0 and not self.experiment.hosts.offloads:
+            self.invalid.append(
+                f"the second link's netem dropped {unplanned} packets: its queue is too short"
+            )
 
     def check_unread(self) -> None:
         """Check that the agent can decode every discipline on the path."""

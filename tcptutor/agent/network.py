@@ -1,7 +1,6 @@
-"""Network of the lab as in the manuals, built by Mininet: h1 ... h8, switches s1 and s2.
+"""Network of the lab as in the manuals, built by Mininet: h1 ... h8, switches s1 and s2, and s3 for two bottlenecks.
 
-For a single pair, `s1-eth1` faces h1 and `s1-eth2` faces s2. For several, `s1-eth1` faces s2 and the hosts follow.
-Odd hosts send to the next even host. Addresses are 10.0.0.N/8.
+`spec.topology` names the interfaces. Addresses are 10.0.0.N/8.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from typing import Any
 
 from tcptutor.agent.imports import no_distutils
 from tcptutor.base.errors import LabError
-from tcptutor.spec import bottleneck_interface
+from tcptutor.spec import Topology
 
 HOSTS = Path("/etc/hosts")
 _MS_BIND = 4096
@@ -40,8 +39,9 @@ dropped by a rule."""
 class Network:
     """Running network. Owns Mininet; `start` builds it and `stop` takes it down."""
 
-    def __init__(self, pairs: int = 1) -> None:
-        self.pairs = pairs
+    def __init__(self, topology: Topology = Topology()) -> None:  # noqa: B008  # immutable
+        self.topology = topology
+        self.pairs = topology.pairs
         self.sends_copies = False
         """Whether packets lose their sender's socket at the first switch, as on a real path (`netlink.Netfilter`)."""
         self._net: Any = None
@@ -55,7 +55,7 @@ class Network:
         Mininet.inited = True
         try:
             self._net = Mininet(
-                topo=_Pairs(pairs=self.pairs), switch=LinuxBridge, controller=None, waitConnected=False
+                topo=_Pairs(topology=self.topology), switch=LinuxBridge, controller=None, waitConnected=False
             )
             self._net.start()
         except SystemExit as error:  # Mininet exits when a tool is missing
@@ -88,7 +88,12 @@ class Network:
     @property
     def bottleneck(self) -> Interface:
         """Interface of the first switch that faces the second: shapes the data's direction."""
-        return Interface(bottleneck_interface(self.pairs), None)
+        return Interface(self.topology.links[0][0], None)
+
+    @property
+    def second_bottleneck(self) -> Interface | None:
+        """Interface of the second switch that faces the third; None with two switches."""
+        return Interface(self.topology.links[1][0], None) if self.topology.has_second else None
 
     @property
     def reverse_bottleneck(self) -> Interface:
@@ -96,19 +101,19 @@ class Network:
         return Interface("s2-eth1", None)
 
     def access(self, pair: int) -> Interface:
-        """Return the second switch's interface that faces the receiver of `pair`."""
-        return Interface("s2-eth2" if self.pairs == 1 else f"s2-eth{pair + 2}", None)
+        """Return the last switch's interface that faces the receiver of `pair`."""
+        return Interface(self.topology.receiver_port(pair), None)
 
     def sender_access(self, pair: int) -> Interface:
         """Return the first switch's interface that faces the sender of `pair`."""
-        return Interface("s1-eth1" if self.pairs == 1 else f"s1-eth{pair + 2}", None)
+        return Interface(self.topology.sender_port(pair), None)
 
     @property
     def interfaces(self) -> list[Interface]:
         """All interfaces of hosts and switches, without the switches' bridge devices (`bridges`)."""
         ports = [
             Interface(str(name), None)
-            for switch in ("s1", "s2")
+            for switch in self.topology.switches
             for name in self._net.get(switch).intfNames()
             if name != "lo"
         ]
@@ -121,8 +126,8 @@ class Network:
 
     @property
     def bridges(self) -> list[Interface]:
-        """The bridge devices of the two switches."""
-        return [Interface("s1", None), Interface("s2", None)]
+        """The bridge devices of the switches."""
+        return [Interface(switch, None) for switch in self.topology.switches]
 
     def process(self, name: str) -> int:
         """Return a process in the network namespace of host or switch `name` that lives as long as the network.
@@ -220,16 +225,28 @@ def _setns(fd: int) -> None:
 
 
 class _Pairs(Topo):  # type: ignore[misc]
-    def build(self, pairs: int = 1) -> None:
-        s1, s2 = self.addSwitch("s1"), self.addSwitch("s2")
-        if pairs > 1:
-            self.addLink(s1, s2, port1=1, port2=1)
-        for pair in range(pairs):
-            sender, receiver = f"h{2 * pair + 1}", f"h{2 * pair + 2}"
-            self.addHost(sender, ip=f"10.0.0.{2 * pair + 1}/8")
-            self.addHost(receiver, ip=f"10.0.0.{2 * pair + 2}/8")
-            port = 1 if pairs == 1 else pair + 2
-            self.addLink(sender, s1, port1=0, port2=port)
-            self.addLink(receiver, s2, port1=0, port2=2 if pairs == 1 else port)
-        if pairs == 1:
-            self.addLink(s1, s2, port1=2, port2=1)
+    def build(self, topology: Topology = Topology()) -> None:  # noqa: B008  # immutable
+        for switch in topology.switches:
+            self.addSwitch(switch)
+        if topology.pairs > 1:
+            self._connect_switches(topology)
+        for pair in range(topology.pairs):
+            for number, port in enumerate(
+                (topology.sender_port(pair), topology.receiver_port(pair)), 2 * pair + 1
+            ):
+                self.addHost(f"h{number}", ip=f"10.0.0.{number}/8")
+                switch, at = _place(port)
+                self.addLink(f"h{number}", switch, port1=0, port2=at)
+        if topology.pairs == 1:
+            self._connect_switches(topology)
+
+    def _connect_switches(self, topology: Topology) -> None:
+        for end, other in topology.links:
+            (one, port1), (two, port2) = _place(end), _place(other)
+            self.addLink(one, two, port1=port1, port2=port2)
+
+
+def _place(interface: str) -> tuple[str, int]:
+    """Return the switch and the number of the port of an interface such as s1-eth2."""
+    switch, _, port = interface.partition("-eth")
+    return switch, int(port)

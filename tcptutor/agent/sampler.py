@@ -117,6 +117,10 @@ class _QueueCounter:
         return now._replace(drops=self._drops, sent=self._sent)
 
 
+def _queue_sample(t: float, length: Length) -> QueueSample:
+    return QueueSample(round(t, 6), length.bytes, length.packets, length.drops, length.sent)
+
+
 class SampledPair:
     """Flows between two hosts in the same direction, sampled with a request per host."""
 
@@ -177,11 +181,14 @@ class Sampler:
         self._bottleneck: _QueueCounter | None = None
         self._earlier: Length | None = None
         """Counters of earlier queues at the bottleneck."""
+        self._second: _QueueCounter | None = None
+        """Queue of a second bottleneck."""
         self._senders: dict[int, _QueueCounter] = {}
         self._sender_interval = max(1, round(sample_hz / _SENDERS_HZ))
         """Samples of the flows per sample of the senders' queues."""
         self._rows: list[bytes] = []
         self._lengths: list[QueueSample] = []
+        self._second_lengths: list[QueueSample] = []
         self._sender_lengths: list[SenderSample] = []
         self._sent = 0.0
         self._tick = -1
@@ -214,6 +221,10 @@ class Sampler:
                 if not self._queue_may_go:
                     raise
 
+    def watch_second(self, queue: QueueLength) -> None:
+        """Sample `queue` as the second bottleneck's."""
+        self._second = _QueueCounter(queue)
+
     def watch_senders(self, hosts: Iterable[Host]) -> None:
         """Sample the interface queues of these hosts as well, if they have a queue now."""
         for host in hosts:
@@ -235,6 +246,8 @@ class Sampler:
         for diag in self._diags.values():
             diag.close()
         self.watch(None)
+        if self._second is not None:
+            self._second.close()
         while self._senders:
             self._senders.popitem()[1].close()
         if self.trace is not None:
@@ -280,9 +293,9 @@ class Sampler:
                     raise
                 self.watch(None)
             else:
-                self._lengths.append(
-                    QueueSample(round(t, 6), length.bytes, length.packets, length.drops, length.sent)
-                )
+                self._lengths.append(_queue_sample(t, length))
+        if self._second is not None:
+            self._second_lengths.append(_queue_sample(t, self._second.read()))
         if self._tick % self._sender_interval == 1 % self._sender_interval:
             self._sample_senders(round(t, 6))
         for source in self.udp:
@@ -310,9 +323,10 @@ class Sampler:
                 tuple(self._sender_lengths),
                 tuple(sorted(udp, key=lambda row: row.t)),
                 tuple(retransmissions),
+                tuple(self._second_lengths),
             )
         )
-        self._rows, self._lengths, self._sender_lengths, self._sent = [], [], [], t
+        self._rows, self._lengths, self._second_lengths, self._sender_lengths, self._sent = [], [], [], [], t
 
     def ended(
         self,

@@ -91,6 +91,11 @@ class RunningTraffic:
         self._has_netem = "netem" in kinds
         if "tbf" in kinds:
             self.sampler.watch(QueueLength(network.bottleneck, shaping.handle(kinds.index("tbf"))))
+        if network.second_bottleneck is not None:
+            kinds = [qdisc.kind for qdisc in chains[network.second_bottleneck]]
+            self.sampler.watch_second(
+                QueueLength(network.second_bottleneck, shaping.handle(kinds.index("tbf")))
+            )
         self.sampler.watch_senders(dict.fromkeys(group.sender for group in self.groups))
         self.capture: Capture | None = None
         self._path = experiment.path

@@ -39,6 +39,7 @@ _ROWS = {
     "udp_samples": "udp",
     "acks": "acks",
     "retransmissions": "retransmissions",
+    "queue_second": "queue_second",
 }
 """The tables of a run, and the field of an event with their rows."""
 
@@ -86,6 +87,7 @@ class EventReader:
 
     def _begin(self) -> None:
         self._samples, self._queue = SampleTable(), list[QueueSample]()
+        self._second = list[QueueSample]()
 
     async def read(self, event: Event) -> Event:
         """Return `event`, with raw samples decoded and the end of a run replaced by its results.
@@ -100,17 +102,25 @@ class EventReader:
                     raise ProtocolError(f"the lab's agent sends malformed samples: {error}") from error
                 self._samples.extend(samples)
                 self._queue += event.queue
+                self._second += event.queue_second
                 return Samples(
-                    event.t, samples, event.queue, event.acks, event.senders, event.udp, event.retransmissions
+                    event.t,
+                    samples,
+                    event.queue,
+                    event.acks,
+                    event.senders,
+                    event.udp,
+                    event.retransmissions,
+                    event.queue_second,
                 )
             case Ended():
                 # Lazy import: the app draws its first frame before it needs results.
                 from tcptutor.run.results import finished  # noqa: PLC0415
 
-                table, queue = self._samples, self._queue
+                tables = self._samples, self._queue, self._second
                 self._begin()
                 # A minute of 64 flows takes most of a second, during which the app must stay responsive.
-                return await asyncio.to_thread(finished, event, table, queue)
+                return await asyncio.to_thread(finished, event, *tables)
         return event
 
 

@@ -130,9 +130,17 @@ class ReplayBackend:
 
 def playback(run: Run) -> Iterator[Samples | Finished]:
     """Yield the events from which `run` grows again, in order of time."""
-    rows, queue, acks, senders, udp, retransmissions = (
+    rows, queue, acks, senders, udp, retransmissions, second = (
         _rows_by_batch(table)
-        for table in (run.samples, run.queue, run.acks, run.senders, run.udp_samples, run.retransmissions)
+        for table in (
+            run.samples,
+            run.queue,
+            run.acks,
+            run.senders,
+            run.udp_samples,
+            run.retransmissions,
+            run.queue_second,
+        )
     )
     for step in sorted({*rows, *udp}):
         mine, datagrams = rows.get(step, ()), udp.get(step, ())
@@ -145,6 +153,7 @@ def playback(run: Run) -> Iterator[Samples | Finished]:
             senders.get(step, ()),
             datagrams,
             retransmissions.get(step, ()),
+            second.get(step, ()),
         )
     yield Finished(tuple(run.flows), run.fidelity, run.experiment_s, run.complete, tuple(run.udp))
 

@@ -31,7 +31,8 @@ class Curve:
     flow: int | None
     """None for a curve of all flows."""
     role: str = "value"
-    """Measured: value, udp, ssthresh, total or mean; computed, with a name: limit, expected or trajectory."""
+    """Measured: value, udp, ssthresh, total, second (of two queues) or mean; computed, with a name: limit, expected
+    or trajectory."""
     name: str = ""
 
 
@@ -88,16 +89,18 @@ def acknowledged(run: Run, overlaid: bool) -> list[Curve]:
 
 
 def queue(run: Run, overlaid: bool) -> list[Curve]:
-    """Return the backlog at the bottleneck, bytes, and the size of its buffer."""
-    if not len(run.queue):
-        return []
-    table, path = run.queue, run.experiment.path
-    points = list(zip(table.column("t"), map(float, table.column("bytes")), strict=True))
-    curves = [Curve(thinned(points), None, "total")]
-    if path.rate and not overlaid:
-        curves.append(
-            Curve([(points[0][0], path.queue), (points[-1][0], path.queue)], None, "limit", "buffer")
-        )
+    """Return the backlog at each bottleneck, bytes, and the size of its buffer."""
+    curves = []
+    for link, table in enumerate(run.queues):
+        if not len(table):
+            continue
+        path = run.experiment.at_link(link).path
+        points = list(zip(table.column("t"), map(float, table.column("bytes")), strict=True))
+        name = f"at s{link + 1}" if run.experiment.link_count > 1 else ""
+        curves.append(Curve(thinned(points), None, "second" if link else "total", name))
+        if path.rate and not overlaid:
+            ends = [(points[0][0], float(path.queue)), (points[-1][0], float(path.queue))]
+            curves.append(Curve(ends, None, "limit", "buffer"))
     return curves
 
 

@@ -298,7 +298,12 @@ def _line(curve: Curve, run: int | None, experiment: Experiment) -> dict[str, An
     if curve.flow is not None:
         return _flow_line(curve.flow, curve.role, experiment)
     by_role: dict[str, dict[str, Any]] = {
-        "total": {"color": "#000000", "linewidth": 2.6, "label": "total" if flows > 1 else "flow 1"},
+        "total": {
+            "color": "#000000",
+            "linewidth": 2.6,
+            "label": curve.name or ("total" if flows > 1 else "flow 1"),
+        },
+        "second": {"color": COLORS[0], "linewidth": 2.0, "linestyle": _DASHES[1], "label": curve.name},
         "mean": {
             "color": "#000000",
             "linewidth": 2.6,

@@ -249,6 +249,10 @@ def _series(
             "expected": (COLORS[2], LEVEL),
             "trajectory": (COLORS[2], DOTTED),
         }[curve.role]
+    elif curve.role == "second":
+        color = COLORS[1]
+    elif curve.role == "total" and curve.name:
+        color = COLORS[0]
     elif curve.role == "mean" or flows > 1:
         label = "mean of the flows" if curve.role == "mean" else "total"
     else:

@@ -43,9 +43,10 @@ def chart(run: Run, insight: Insight) -> Iterator[str]:
         yield _rates(samples)
     if flows > MOST_FLOWS:
         yield f"{flows - MOST_FLOWS} more flows are in the list of flows. `at 5 s flow 5` tells of any of them."
-    if len(run.queue):
-        waiting = run.queue.column("bytes")
-        yield f"The bottleneck's queue holds {sizes.decimal(max(waiting))} at most."
+    for link, queue in enumerate(run.queues, 1):
+        if len(queue):
+            where = f"queue at s{link}" if run.experiment.link_count > 1 else "bottleneck's queue"
+            yield f"The {where} holds {sizes.decimal(max(queue.column('bytes')))} at most."
 
 
 def _window(samples: FlowSamples) -> str:

@@ -89,14 +89,15 @@ class PlausibilityChecks(Doubts):
             )
 
     def check_excess(
-        self, queue: Sequence[QueueSample], flows: Sequence[FlowSpan], udp: Sequence[UdpResult]
+        self, queue: Sequence[QueueSample], flows: Sequence[FlowSpan], udp: Sequence[UdpResult], link: int = 0
     ) -> None:
-        """Check that the path carried no more than its rate in the measured time."""
-        path = self.experiment.path
-        if too_much := capacity.queue_excess(self.experiment, queue):
+        """Check that a bottleneck, with its queue and its flows, carried no more than its rate when measured."""
+        experiment = self.experiment.at_link(link)
+        path = experiment.path
+        if too_much := capacity.queue_excess(experiment, queue):
             remedy = "its bucket lets too much go at once, take a smaller burst or a longer run"
             self.invalid.append(f"{too_much}: {remedy}")
-        elif too_much := capacity.flow_excess(self.experiment, flows, udp):
+        elif too_much := capacity.flow_excess(experiment, flows, udp):
             remedy = "so short a run is done with what the bucket holds, take a longer one"
             if path.reorder:
                 remedy = "what overtakes passes by the bottleneck's queue, take less reorder"
@@ -118,9 +119,9 @@ class PlausibilityChecks(Doubts):
                 f"only {segments:.0f} segments arrived in the measured time: take a longer duration"
             )
 
-    def check_rate(self, queue: Sequence[QueueSample]) -> None:
-        """Check that the bottleneck sent at its rate while its queue was never empty."""
-        path = self.experiment.path
+    def check_rate(self, queue: Sequence[QueueSample], link: int = 0) -> None:
+        """Check that a bottleneck sent at its rate while its queue was never empty."""
+        path = self.experiment.at_link(link).path
         if path.rate is None or any(change.name in ("rate", "link") for change in path.changes):
             return
         seconds, sent, periods, allowed = capacity.busy_periods(queue, path)
@@ -130,7 +131,7 @@ class PlausibilityChecks(Doubts):
             self._check_trace_rate(sent, allowed, seconds, periods)
             return
         rate = 8 * sent / seconds
-        self.checks["rate of the full bottleneck"] = round(rate)
+        self.checks[f"rate of the full {'second ' if link else ''}bottleneck"] = round(rate)
         # Frames are sent whole: a busy period may hold one more than its share, the next one less.
         whole = 8 * math.sqrt(periods) * self.frame / seconds
         if abs(rate - path.rate) > capacity.SLACK * path.rate + whole:
@@ -162,7 +163,7 @@ class PlausibilityChecks(Doubts):
             return
         each = retransmits / losses
         self.checks["segments a loss"] = round(each, 2)
-        if each > 5 and int(self.checks.get("tbf drops", 0)) == 0:
+        if each > 5 and not any(self.checks.get(name) for name in ("tbf drops", "second tbf drops")):
             self.suspect.append(
                 f"each loss took {each:.0f} segments: offloads send many as one packet, so models do not hold"
             )
@@ -171,6 +172,7 @@ class PlausibilityChecks(Doubts):
         """Check for enough loss events for a loss model."""
         path = self.experiment.path
         # BBR does not treat loss as congestion, so its rate does not depend on the number of loss events.
+        flows = [flow for flow in flows if self.experiment.crosses(flow.flow, 0)]
         counted = [flow for flow in flows if self.experiment.algorithm(flow.flow) != "bbr"]
         losses = sum(flow.losses or 0 for flow in counted)
         if not path.loss or not counted or losses >= _MIN_LOSSES or self._filled_link(flows):

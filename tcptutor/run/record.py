@@ -175,6 +175,8 @@ class Run(msgspec.Struct, kw_only=True):
     udp: list[UdpResult] = []
     samples: SampleTable = msgspec.field(default_factory=SampleTable)
     queue: QueueTable = msgspec.field(default_factory=QueueTable)
+    queue_second: QueueTable = msgspec.field(default_factory=QueueTable)
+    """Queue of a second bottleneck."""
     senders: SenderTable = msgspec.field(default_factory=SenderTable)
     """Queue of each sending host's own interface."""
     udp_samples: UdpTable = msgspec.field(default_factory=UdpTable)
@@ -196,6 +198,11 @@ class Run(msgspec.Struct, kw_only=True):
     wall_s: float = 0.0
     experiment_s: float = 0.0
     format_version: int = FORMAT_VERSION
+
+    @property
+    def queues(self) -> tuple[QueueTable, ...]:
+        """Return the queue of each bottleneck in a row."""
+        return (self.queue, self.queue_second)[: self.experiment.link_count]
 
     @property
     def unmeasured_reason(self) -> str:

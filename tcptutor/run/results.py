@@ -118,8 +118,14 @@ def flow_spans(
     return [result for result in found if result is not None]
 
 
-def finished(ended: Ended, samples: SampleTable, queue: Sequence[QueueSample]) -> Finished:
-    """Combine the agent's report, the measured figures and their plausibility into the end of a run."""
+def finished(ended: Ended, samples: SampleTable, *queues: Sequence[QueueSample]) -> Finished:
+    """Combine the agent's report, the measured figures and their plausibility into the end of a run.
+
+    Args:
+        ended: The agent's report.
+        samples: The run's samples.
+        queues: The samples of each bottleneck's queue.
+    """
     seconds = round(ended.seconds, 6)
     samples = until(samples, seconds)
     doubts = PlausibilityChecks(
@@ -134,8 +140,10 @@ def finished(ended: Ended, samples: SampleTable, queue: Sequence[QueueSample]) -
     if ended.complete:
         doubts.check_loss_count(flows)
     doubts.check_segmentation(flows)
-    doubts.check_excess(queue, spans, ended.udp)
-    doubts.check_rate(queue)
+    for link, queue in enumerate(queues[: ended.experiment.link_count]):
+        crossing = [span for span in spans if ended.experiment.crosses(span.result.flow, link)]
+        doubts.check_excess(queue, crossing, ended.udp, link)
+        doubts.check_rate(queue, link)
     if flows and ended.planned:
         doubts.check_window(largest_window(samples), flows[0].mss)
     doubts.check_sampling(ended.timers)

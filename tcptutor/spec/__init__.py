@@ -24,14 +24,12 @@ from tcptutor.spec.parts import (
     Hosts,
     Path,
     bdp,
-    bottleneck_interface,
     default_burst,
-    host_names,
-    interface_names,
 )
+from tcptutor.spec.topology import Topology, bottleneck_interface, host_names, interface_names
 
 __all__ = [
     "ALGORITHMS", "LENGTH", "PARAMETERS", "SCALES", "Change", "Experiment", "Flows", "Hosts", "Parameter", "Path",
-    "bdp", "bottleneck_interface", "brief", "build", "check", "check_plausible", "default_burst", "host_names",
-    "interface_names", "parameter", "read", "settings", "shown_settings",
+    "Topology", "bdp", "bottleneck_interface", "brief", "build", "check", "check_plausible", "default_burst",
+    "host_names", "interface_names", "parameter", "read", "settings", "shown_settings",
 ]  # fmt: skip

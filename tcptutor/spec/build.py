@@ -13,7 +13,7 @@ from tcptutor.spec.parameters import PARAMETERS, read, read_sysctl, sysctl_name
 from tcptutor.spec.parts import ETHERNET_HEADER, Experiment, Flows, Hosts, Path, bdp
 
 _KEYS = {"title", "parameters", "paper", "pairs", "seed", "sources"}
-_SIZES = ("queue", "window", "send_buffer", "buffer", "reverse_queue", "changes")
+_SIZES = ("queue", "window", "send_buffer", "buffer", "reverse_queue", "second_queue", "changes")
 """Parameters read last: they can be multiples of the BDP, which needs rate and delay."""
 
 SCALES = ("bench", "paper")
@@ -113,7 +113,8 @@ def _parts(text: Mapping[str, Any], rate_is_settled: bool) -> tuple[Path, Hosts,
         if key not in PARAMETERS and (sysctl := sysctl_name(key)):
             sysctls[sysctl] = read_sysctl(key, text[key])
             continue
-        size = bdp(path.get("rate"), path.get("delay", 0.0)) if key in _SIZES else None
+        link = ("second_rate", "second_delay") if key == "second_queue" else ("rate", "delay")
+        size = bdp(path.get(link[0]), path.get(link[1], 0.0)) if key in _SIZES else None
         value = read(key, text[key], size)
         values[PARAMETERS[key].part][key] = value
     hosts = Hosts(sysctls=sysctls, **values["hosts"])
@@ -121,6 +122,8 @@ def _parts(text: Mapping[str, Any], rate_is_settled: bool) -> tuple[Path, Hosts,
     path.setdefault(
         "reverse_queue", _default_queue(path.get("reverse_rate"), path.get("delay", 0.0), hosts.mtu)
     )
+    if second := path.get("second_rate"):
+        path.setdefault("second_queue", _default_queue(second, path.get("second_delay", 0.0), hosts.mtu))
     flows = Flows(**values["flows"])
     if trace:
         path["rate_trace"] = rate_trace.within(trace, flows.warmup + flows.duration)

@@ -10,9 +10,10 @@ from tcptutor.base import units
 from tcptutor.base.errors import ParameterError
 from tcptutor.base.printable import is_printable
 from tcptutor.spec import short_flows
+from tcptutor.spec.check_links import link_rules
 from tcptutor.spec.check_streams import MOST_FLOWS, check_plausible_streams, stream_rules
 from tcptutor.spec.parameters import CHANGEABLE, PARAMETERS, Parameter, read_sysctl, sysctl_name
-from tcptutor.spec.parts import ALGORITHMS, HEADERS, Experiment, Path, interface_names
+from tcptutor.spec.parts import ALGORITHMS, HEADERS, Experiment, Path
 
 _PROBABILITIES = ("loss", "loss_correlation", "duplicate", "reorder", "reverse_loss")
 _MIN_PROBABILITY = 1e-9
@@ -35,9 +36,22 @@ _RANGES = {
 }
 """Bounds of each kind in base units, for any kernel and any measurement."""
 _MIN_POSITIVE = {
-    **dict.fromkeys(("rate", "rate_trace", "reverse_rate", "pacing", "maxrate", "udp_rate"), 1.0),
     **dict.fromkeys(
-        ("queue", "reverse_queue", "burst", "window", "send_buffer", "buffer", "length", "bytes"), 1
+        ("rate", "rate_trace", "reverse_rate", "second_rate", "pacing", "maxrate", "udp_rate"), 1.0
+    ),
+    **dict.fromkeys(
+        (
+            "queue",
+            "reverse_queue",
+            "second_queue",
+            "burst",
+            "window",
+            "send_buffer",
+            "buffer",
+            "length",
+            "bytes",
+        ),
+        1,
     ),
     "mtu": 68,
     "mss": 1,
@@ -205,7 +219,7 @@ def _check_contradictions(experiment: Experiment) -> None:
         "changes": min((one.value for one in path.changes if one.name == "loss" and one.value), default=0.0),
         "loss_burst": path.loss / path.loss_burst if burst else 0.0,
     }
-    interfaces = interface_names(experiment.pairs)
+    interfaces = experiment.topology.interfaces
     missing = [name for name in flows.capture_at if name not in interfaces]
     rules = [
         (
@@ -343,6 +357,7 @@ def _check_contradictions(experiment: Experiment) -> None:
             "buffer: it also sets the receiver's window: omit window or buffer",
         ),
         *stream_rules(experiment),
+        *link_rules(experiment),
     ]
     for wrong, message in rules:
         if wrong:

@@ -10,7 +10,8 @@ import msgspec
 from tcptutor.base import units
 from tcptutor.base.errors import ParameterError, UnitError, near, quoted, unknown
 from tcptutor.spec import rate_trace
-from tcptutor.spec.parts import ALGORITHMS, OF_ENDS, Change, Experiment, interface_names
+from tcptutor.spec.parts import ALGORITHMS, OF_ENDS, Change, Experiment
+from tcptutor.spec.topology import CROSSINGS, Topology
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,7 +91,13 @@ def _choice(name: str, part: str, choices: tuple[str, ...], help: str, *, is_lis
 
 _SWITCH = ("off", "on")
 _JITTER_SHAPES = ("uniform", "normal", "pareto", "paretonormal")
-_INTERFACES = tuple(dict.fromkeys((*interface_names(4), *interface_names(1))))
+_INTERFACES = tuple(
+    dict.fromkeys(
+        name
+        for topology in (Topology(4), Topology(1), *(Topology(4, (crossing,) * 4) for crossing in CROSSINGS))
+        for name in topology.interfaces
+    )
+)
 _QDISCS = ("fifo", "codel", "fq_codel", "fq", "cake", "red")
 
 PARAMETERS: dict[str, Parameter] = {
@@ -117,6 +124,10 @@ PARAMETERS: dict[str, Parameter] = {
         _bounded("reverse_loss", "path", "ratio", 0, 0.75, "probability that a packet of the reverse path is lost"),
         _bounded("reverse_queue", "path", "window", 3000, 1 << 30, "buffer of the reverse path, in bytes or BDP"),
         _bounded("pair_delays", "path", "time", 0, 2, "delay of each pair's own access link", is_list=True),
+        _bounded("second_rate", "path", "rate", 1e4, 1e11, "rate of a second bottleneck behind it", optional=True),
+        _bounded("second_delay", "path", "time", 0, 2, "delay added by the second link"),
+        _bounded("second_queue", "path", "window", 3000, 1 << 30, "buffer of the second, in bytes or BDP"),
+        _choice("crosses", "path", CROSSINGS, "links that each pair crosses, with a second bottleneck", is_list=True),
         Parameter(name="changes", part="path", kind="changes", is_list=True,
             help="changes of the path, the MTU, the algorithm or the streams during the run"),
         Parameter(name="rate_trace", part="path", kind="trace", is_list=True,
@@ -371,4 +382,6 @@ def settings(experiment: Experiment) -> dict[str, str]:
             shown[name] = definition.text(value)
     if experiment.path.reverse_rate is None:
         shown.pop("reverse_queue", None)  # derived from other parameters, and unused
+    if experiment.path.second_rate is None:
+        shown.pop("second_queue", None)
     return {name: text for name, text in shown.items() if text != "none"} | experiment.hosts.sysctls

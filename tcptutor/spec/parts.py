@@ -8,6 +8,7 @@ import msgspec
 
 from tcptutor.base import units
 from tcptutor.spec.flow_lives import FlowLife, StreamChange, flow_lives
+from tcptutor.spec.topology import CROSSINGS, Crossing, Topology
 
 ETHERNET_HEADER = 14
 """Bytes that tbf and netem count per frame in addition to the IP packet."""
@@ -121,6 +122,15 @@ class Path(msgspec.Struct, frozen=True, kw_only=True):
     unread: tuple[str, ...] = ()
     """Disciplines set up by hand that we cannot interpret, e.g. "sfq on s1-eth2"; the path's capacity is then
     unknown."""
+    second_rate: float | None = None
+    """Rate of a second bottleneck, on a link from the second switch to a third, bit/s of Ethernet frames; None for a
+    single bottleneck."""
+    second_delay: float = 0.0
+    """Delay added to the data direction on the second link, seconds."""
+    second_queue: int = 150_000
+    """Buffer of the second bottleneck, bytes."""
+    crosses: tuple[Crossing, ...] = ()
+    """Links that each pair crosses, with a second bottleneck; empty: both for all pairs."""
     changes: tuple[Change, ...] = ()
     """Planned changes in order of time."""
     rate_trace: tuple[tuple[float, float], ...] = ()
@@ -133,6 +143,20 @@ class Path(msgspec.Struct, frozen=True, kw_only=True):
             return self.changes
         steps = (Change(at, "rate", rate) for at, rate in self.rate_trace[1:])
         return tuple(sorted((*steps, *self.changes), key=lambda change: change.at))
+
+    @property
+    def second(self) -> Path:
+        """Return the second link as a path of its own."""
+        return Path(rate=self.second_rate, delay=self.second_delay, queue=self.second_queue)
+
+    def crossed(self, links: tuple[int, ...]) -> Path:
+        """Return what a flow over these bottlenecks meets, as a path of its own: of two, the slower and its queue."""
+        if self.second_rate is None or links == (0,):
+            return self
+        second = self.second
+        if links == (1,) or (self.rate or 0.0) <= self.second_rate:
+            return second if links == (1,) else self
+        return msgspec.structs.replace(self, rate=second.rate, queue=second.queue)
 
     @property
     def queue_text(self) -> str:
@@ -347,8 +371,21 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
         """Return the interfaces to capture at, each once; empty without `capture`."""
         if not self.flows.capture:
             return ()
-        hosts = (name for name in interface_names(self.pairs) if name.startswith("h"))
+        hosts = (name for name in self.topology.interfaces if name.startswith("h"))
         return tuple(dict.fromkeys(self.flows.capture_at or hosts))
+
+    @property
+    def topology(self) -> Topology:
+        """Return the network that the experiment needs."""
+        if self.path.second_rate is None:
+            return Topology(self.pairs)
+        crosses = self.path.crosses or CROSSINGS[:1]
+        return Topology(self.pairs, tuple(crosses[pair % len(crosses)] for pair in range(self.pairs)))
+
+    def links_of(self, pair: int) -> tuple[int, ...]:
+        """Return the bottlenecks that host pair number `pair` crosses: 0 for the first, 1 for the second."""
+        crossings = self.topology.crossings
+        return {"both": (0, 1), "first": (0,), "second": (1,)}[crossings[pair]] if crossings else (0,)
 
     @property
     def parameters(self) -> dict[str, float | int | str | bool | list[object] | None]:
@@ -438,28 +475,25 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
         """Return the base RTT of TCP flow number `flow`, s."""
         return self.pair_delay(self.pair_of(flow))
 
+    @property
+    def link_count(self) -> int:
+        """Return the number of bottlenecks in a row."""
+        return len(self.topology.links)
+
+    def at_link(self, link: int) -> Experiment:
+        """Return this experiment with the path that bottleneck number `link` is."""
+        return self if link == 0 else msgspec.structs.replace(self, path=self.path.second)
+
+    def crosses(self, flow: int, link: int) -> bool:
+        """Return whether TCP flow number `flow` crosses bottleneck number `link`."""
+        return link in self.links_of(self.pair_of(flow))
+
     def pair_delay(self, pair: int) -> float:
         """Return the base RTT of host pair number `pair`, s."""
         path = self.path
         own = path.pair_delays[pair % len(path.pair_delays)] if path.pair_delays else 0.0
-        return path.delay + path.reverse_delay + own
-
-
-def host_names(pairs: int) -> tuple[str, ...]:
-    """Return the hosts and switches of a lab with `pairs` pairs: h1 sends to h2, h3 to h4 and so on."""
-    return (*(f"h{number}" for number in range(1, 2 * pairs + 1)), "s1", "s2")
-
-
-def interface_names(pairs: int) -> tuple[str, ...]:
-    """Return every interface on the path of packets in a lab with `pairs` pairs, hosts first."""
-    ports = range(1, 3 if pairs == 1 else pairs + 2)
-    hosts = (f"h{number}-eth0" for number in range(1, 2 * pairs + 1))
-    return (*hosts, *(f"{switch}-eth{port}" for switch in ("s1", "s2") for port in ports))
-
-
-def bottleneck_interface(pairs: int) -> str:
-    """Return the interface of s1 that faces s2 in a lab with `pairs` pairs: it shapes the data."""
-    return "s1-eth2" if pairs == 1 else "s1-eth1"
+        added = (path.delay, path.second_delay)
+        return sum(added[link] for link in self.links_of(pair)) + path.reverse_delay + own
 
 
 def bdp(rate: float | None, delay: float) -> float | None:

@@ -48,6 +48,9 @@ class ThroughputModel(StrEnum):
     OWN_LIMITS = "each", "own limit", None
     COMPLETION = "completion", "", None
     STRETCHES = "phases", "", None
+    SQUARE_ROOT = "square-root", "square-root law", "bottleneck"
+    PROPORTIONAL = "proportional", "proportionally fair", "bottleneck"
+    MAX_MIN = "max-min", "max-min fair", "bottleneck"
     UDP = "udp", "UDP", None
 
     def __new__(

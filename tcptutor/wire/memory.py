@@ -34,8 +34,10 @@ The rest holds memory that tcp_mem does not count: headers of segments in flight
 
 def largest_buffer(experiment: Experiment) -> int:
     """Return the upper bound of the buffers at both ends, bytes; large enough to never limit a flow by itself."""
+    second = experiment.path.second_queue if experiment.path.second_rate is not None else 0
     largest = max(
-        8 * round(bdp(path.rate, path.delay) or 0) + 4 * path.queue for path in _paths(experiment.path)
+        8 * round(bdp(path.rate, path.delay + path.second_delay) or 0) + 4 * (path.queue + second)
+        for path in _paths(experiment.path)
     )
     return min(BUFFER_MAX, max(BUFFER_MIN, largest))
 
@@ -55,6 +57,9 @@ def in_flight(experiment: Experiment) -> int:
         rate = path.rate or _FASTEST
         seconds = path.delay + path.jitter + max(0.0, longest - experiment.path.delay)
         capacity = min(rate, _FASTEST) * seconds / 8 + (path.queue if rate < _FASTEST else 0)
+        if path.second_rate is not None:
+            rate = max(rate, path.second_rate)
+            capacity = 2 * min(rate, _FASTEST) * seconds / 8 + path.queue + path.second_queue
         # A window is never larger than the data that has arrived.
         most = max(most, min(capacity, min(rate, _FASTEST) * experiment.seconds / 8))
     if experiment.hosts.window is not None:

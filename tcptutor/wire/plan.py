@@ -1,8 +1,8 @@
 """Queue disciplines that an experiment puts on each interface, in the kernel's terms. Pure computation.
 
-Data leaves through the first switch's interface to the second switch, acknowledgments through the second's to the
-first. netem is the root with tbf below it, as in the manuals, then the discipline of the bottleneck's queue; a
-discipline that the path does not need is left out.
+Data leaves through the first switch's interface to the second switch, and through the second's to a third if there is
+one; acknowledgments leave through the second's to the first. netem is the root with tbf below it, as in the manuals,
+then the discipline of the bottleneck's queue; a discipline that the path does not need is left out.
 """
 
 from __future__ import annotations

@@ -161,6 +161,8 @@ class Samples(msgspec.Struct, frozen=True, tag="samples"):
     udp: tuple[UdpSample, ...] = ()
     retransmissions: tuple[Retransmission, ...] = ()
     """Retransmissions that the tracepoint recorded, if the run asked for `acks`."""
+    queue_second: tuple[QueueSample, ...] = ()
+    """Queue of a second bottleneck at the same instants."""
 
 
 class RawSamples(msgspec.Struct, frozen=True, tag="raw-samples"):
@@ -173,6 +175,7 @@ class RawSamples(msgspec.Struct, frozen=True, tag="raw-samples"):
     senders: tuple[SenderSample, ...] = ()
     udp: tuple[UdpSample, ...] = ()
     retransmissions: tuple[Retransmission, ...] = ()
+    queue_second: tuple[QueueSample, ...] = ()
 
 
 class CapturedPackets(msgspec.Struct, frozen=True, tag="captured-packets"):

@@ -84,9 +84,7 @@ def insight(run: Run) -> Insight:
         until=run.sampled_until,
         limits={flow: tuple(_limits(seconds, path.events[flow])) for flow, seconds in judged.items()},
         losses={
-            trace.flow: tuple(
-                _losses(trace, path.events[trace.flow], path.links[experiment.reversed(trace.flow)])
-            )
+            trace.flow: tuple(_losses(trace, path.events[trace.flow], path.link_of(trace.flow)))
             for trace in measured.traces
         },
         phases={

@@ -27,6 +27,8 @@ class Latency(msgspec.Struct, frozen=True, kw_only=True):
 
     queueing: DelayFigures | None = None
     """Time in which the bottleneck's backlog leaves."""
+    queueing_second: DelayFigures | None = None
+    """Time in which the backlog of a second bottleneck leaves."""
     rtt: DelayFigures | None = None
     """RTT of captured segments, otherwise the kernel's smoothed RTT over time."""
     completion: DelayFigures | None = None
@@ -77,6 +79,9 @@ def latency(
     completion = completion_figures(transfer_times(measured))
     return Latency(
         queueing=delay_figures(queueing_delays(measured), "queue"),
+        queueing_second=delay_figures(queueing_delays(measured, 1), "queue")
+        if measured.run.experiment.link_count > 1
+        else None,
         rtt=delay_figures(segments, "segments") or delay_figures(smoothed_rtts(measured), "samples"),
         completion=completion,
         smallest_rtt_s=smallest_rtt(measured),
@@ -90,6 +95,7 @@ def latency_document(found: Latency) -> dict[str, object]:
     """Return the latency for JSON; absent delays are None."""
     return {
         "queueing": found.queueing and asdict(found.queueing),
+        "queueing_second": found.queueing_second and asdict(found.queueing_second),
         "rtt": found.rtt and asdict(found.rtt),
         "completion": found.completion and asdict(found.completion),
         "smallest_rtt_s": found.smallest_rtt_s,

@@ -33,11 +33,13 @@ def delay_rows(found: Latency, of_path: bool = True) -> list[DelayRow]:
     if found.queueing:
         limit = found.queue_limit if of_path else None
         expected = f", {limit.label} is {units.seconds(limit.delay_s)}" if limit else ""
+        name = "queueing at s1" if found.queueing_second else "queueing delay"
         rows.append(
-            DelayRow(
-                "queueing delay", found.queueing, f"{found.queueing.samples} samples of the queue{expected}"
-            )
+            DelayRow(name, found.queueing, f"{found.queueing.samples} samples of the queue{expected}")
         )
+    if found.queueing_second:
+        samples = f"{found.queueing_second.samples} samples of the queue"
+        rows.append(DelayRow("queueing at s2", found.queueing_second, samples))
     if found.rtt:
         smallest = f", smallest {units.seconds(found.smallest_rtt_s)}" if found.smallest_rtt_s else ""
         name, what = (

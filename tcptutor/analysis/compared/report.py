@@ -157,7 +157,7 @@ def report(run: Run, measured: Measured | None = None, rtts: Sequence[SegmentRtt
         latency=latency(
             measured,
             rtts,
-            queue_limit(case) if is_path_known(run) else None,
+            queue_limit(case) if is_path_known(run) and run.experiment.link_count == 1 else None,
             expectation.completion_s if is_path_known(run) else None,
             is_loaded=verdict.evidence is not None and (verdict.evidence.link_used or 0.0) >= FULL,
         ),

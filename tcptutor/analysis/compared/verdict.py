@@ -42,6 +42,7 @@ from tcptutor.analysis.compared.episodes import (
 from tcptutor.analysis.observed.evidence import Evidence
 from tcptutor.analysis.observed.facts import Facts, Observed, facts_of_main_between, observe
 from tcptutor.analysis.observed.measured import measure
+from tcptutor.analysis.observed.path import FULL
 from tcptutor.base import units
 from tcptutor.base.algorithm_names import algorithm_name
 from tcptutor.base.causes import CAUSE_NAMES, LimitedBy
@@ -179,6 +180,10 @@ def _of_run(observed: Observed, facts: Facts, flows: Sequence[FlowVerdict]) -> t
         # With flows both ways, describe the direction with more data: link and queue differ.
         flows = [flow for flow in flows if experiment.reversed(flow.flow) == observed.is_reverse]
         start = REVERSE if observed.is_reverse else ""
+    if observed.link is not None:
+        # Of two bottlenecks, describe the fuller one.
+        flows = [flow for flow in flows if experiment.crosses(flow.flow, observed.link)]
+        start = f"{link_name(observed.link)}: "
     between = partial(facts_of_main_between, observed)
     weights = {flow.flow: measured.carried.get(flow.flow, 0.0) for flow in flows}
     if not any(weights.values()):
@@ -198,8 +203,28 @@ def _of_run(observed: Observed, facts: Facts, flows: Sequence[FlowVerdict]) -> t
         (one for one in changes_while_measured(experiment) if one.name == "link" and not one.value), None
     )
     start += _cut_text(experiment, cut) if cut else ""
-    extras = [_turns_text(turns, limit.episode), _flows_text(limit.limited_by, limits, measured.flows)]
+    extras = [
+        _other_link_text(observed),
+        _turns_text(turns, limit.episode),
+        _flows_text(limit.limited_by, limits, measured.flows),
+    ]
     return limit.limited_by, _compose(start, limit, extras, is_part=limit.episode is not None)
+
+
+def link_name(link: int) -> str:
+    """Return the name of a bottleneck, by the switches at its ends: "s1 to s2"."""
+    return f"s{link + 1} to s{link + 2}"
+
+
+def _other_link_text(observed: Observed) -> str:
+    """Return how full the other of two bottlenecks is: "; s2 to s3 is full too"; empty with one, or if unknown."""
+    if observed.link is None:
+        return ""
+    other = 1 - observed.link
+    used = observed.path.crossed[(other,)].utilization(*observed.measured.span)
+    if used is None:
+        return ""
+    return f"; {link_name(other)} is {'full too' if used >= FULL else f'{units.percent(used, 2)} used'}"
 
 
 def _sentence_after_change(

@@ -15,6 +15,7 @@ import msgspec
 from tcptutor import theory
 from tcptutor.analysis.case import ENOUGH_LOSSES, Case, case_of
 from tcptutor.analysis.expected.impairments import blind_spots, widen_tolerances
+from tcptutor.analysis.expected.links_in_row import expect_shares
 from tcptutor.analysis.expected.loss import MOST_LOSS, losses_advice
 from tcptutor.analysis.expected.lossless import KERNEL_BUFFER_ERROR, UNKNOWN
 from tcptutor.analysis.expected.meeting import limited_flows, queue_capacity
@@ -67,6 +68,8 @@ def expect(
         rto: Measured retransmission timeout, s; by default the usual one.
         on_virtual_clock: True if the run is known to use the guest's virtual clock.
     """
+    if experiment.link_count > 1:
+        return expect_shares(experiment)
     stretches = [stretch_of(case) for case in stretch_cases(experiment, mss, rto, on_virtual_clock)]
     if not stretches:
         return _nothing(experiment)
@@ -257,7 +260,7 @@ def expect_queue(experiment: Experiment) -> SharedQueue | None:
     Slow start is left out; its losses matter only in a short run, or in a run without warm-up.
     """
     stretches = stretch_cases(experiment)
-    if len(stretches) != 1:
+    if len(stretches) != 1 or experiment.link_count > 1:
         return None
     case = stretches[0]
     if (

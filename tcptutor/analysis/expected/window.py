@@ -139,7 +139,7 @@ def window_trajectories(experiment: Experiment, mss: int | None = None) -> tuple
     case = case_of(experiment, mss, is_reverse=True in directions)
     if len(directions) != 1 or experiment.path.all_changes or any(flow.pauses for flow in case.flows):
         return ()
-    if experiment.has_short_flows:
+    if experiment.has_short_flows or experiment.link_count > 1:
         return ()
     if not case.algorithms <= set(theory.LAWS):
         return ()

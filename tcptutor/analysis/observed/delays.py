@@ -58,8 +58,8 @@ def delay_figures(found: Distribution | None, source: Source) -> DelayFigures | 
     )
 
 
-def queueing_delays(measured: Measured) -> Distribution | None:
-    """Return the time in which the bottleneck's backlog leaves, s, over the measured time.
+def queueing_delays(measured: Measured, link: int = 0) -> Distribution | None:
+    """Return the time in which the backlog of bottleneck number `link` leaves, s, over the measured time.
 
     With a fair queue discipline a packet's own delay differs from it. None without samples, or if all data goes the
     other way, where the queue is not sampled.
@@ -68,7 +68,7 @@ def queueing_delays(measured: Measured) -> Distribution | None:
     is_used = any(not run.experiment.reversed(flow.flow) for flow in measured.flows)
     if not is_used and not any(not flow.reverse for flow in measured.udp):
         return None
-    points = Direction(run).queueing_delays(*measured.span)
+    points = Direction(run, link=link).queueing_delays(*measured.span)
     return Distribution.of([delay for _, delay in points], time_weights([t for t, _ in points]))
 
 

@@ -117,7 +117,7 @@ def evidence_of_flow(
     """
     experiment, start, end = path.run.experiment, part.start, part.until
     backward = experiment.reversed(part.flow)
-    link = path.links[backward].over(start, end)
+    link = path.link_of(part.flow).over(start, end)
     share = utilization = part.throughput / link.goodput if link.goodput else None
     if link.goodput and together is not None:
         acks = _acks(opposite, experiment) / (link.rate or math.inf)
@@ -235,7 +235,11 @@ def _with_reverse_traffic(
 
 
 def evidence_of_flows(
-    measured: Measured, parts: Sequence[IntervalFigures], path: ObservedPath, opposite: float = 0.0
+    measured: Measured,
+    parts: Sequence[IntervalFigures],
+    path: ObservedPath,
+    opposite: float = 0.0,
+    link: int | None = None,
 ) -> Evidence | None:
     """Return the evidence of all flows in `measured`; None if nothing was measured. Never raises.
 
@@ -244,6 +248,7 @@ def evidence_of_flows(
         parts: Figures of the flows in their intervals.
         path: The run's path.
         opposite: Payload of the flows in the other direction that `measured` leaves out, bit/s.
+        link: Bottleneck that all these flows cross, of two; None for the whole path.
     """
     experiment, flows = measured.run.experiment, measured.flows
     if not flows:
@@ -251,7 +256,10 @@ def evidence_of_flows(
     throughput, flow_bps = measured.throughput, _mean(flow.throughput_bps for flow in flows)
     start, end = measured.span
     directions = sorted({experiment.reversed(flow.flow) for flow in flows})
-    links = [path.links[backward].over(start, end) for backward in directions]
+    ways = [path.links[backward] for backward in directions]
+    if experiment.link_count > 1:
+        ways = [path.crossed[(0, 1) if link is None else (link,)]]
+    links = [each.over(start, end) for each in ways]
     carried = [link.goodput for link in links if link.goodput is not None]
     goodput = math.fsum(carried) if len(carried) == len(links) else None
     arrived = math.fsum(part.arrived for part in parts)

@@ -25,6 +25,7 @@ from tcptutor.analysis.observed.measured import (
     Measured,
 )
 from tcptutor.analysis.observed.path import (
+    FULL,
     Direction,
     LossEvent,
     LossKind,
@@ -81,8 +82,10 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     """Measured time of all flows; None without measurements."""
     is_reverse: bool | None
     """Direction with more data if flows go both ways; None if all flows go one way."""
+    link: int | None
+    """The fuller of two bottlenecks in a row; None with one."""
     main: Facts | None
-    """Measured time of the flows in the direction with more data; `run` if all flows go one way."""
+    """Measured time of the flows in the direction with more data, or over the fuller bottleneck; otherwise `run`."""
     phases: Mapping[int, tuple[FlowPhase, ...]]
     """Phases of each flow over the entire run."""
     udp: UdpLosses | None
@@ -96,7 +99,10 @@ def observe(measured: Measured) -> Observed:
     experiment = measured.run.experiment
     parts = {each.flow: each for each in measured.intervals}
     whole = facts_of_run(measured, path)
-    is_reverse = _heavier_way(experiment, measured.carried)
+    is_reverse, link = _heavier_way(experiment, measured.carried), fuller_link(measured, path)
+    main = whole
+    if is_reverse is not None or link is not None:
+        main = facts_of_run(measured, path, is_reverse, link) or whole
     return Observed(
         measured=measured,
         path=path,
@@ -108,7 +114,8 @@ def observe(measured: Measured) -> Observed:
         },
         run=whole,
         is_reverse=is_reverse,
-        main=whole if is_reverse is None else facts_of_run(measured, path, is_reverse) or whole,
+        link=link,
+        main=main,
         phases={
             trace.flow: phases(trace, algorithms_of(experiment, trace.flow)) for trace in measured.traces
         },
@@ -132,11 +139,16 @@ def facts_of_seconds(measured: Measured, path: ObservedPath) -> dict[int, list[F
     for intervals in parts.values():
         for each in intervals:
             by_second[experiment.reversed(each.flow), _second_number(each)].append(each)
-    loads = {key: _load(intervals) for key, intervals in by_second.items()}
+    loads = {
+        (*key, links): _load(crossing)
+        for key, intervals in by_second.items()
+        for links in path.crossed
+        if (crossing := [each for each in intervals if _shares_link(experiment, each.flow, links)])
+    }
     delay_changes, processor = _delay_changes(experiment), _processor(measured)
     found = {}
     for flow, intervals in parts.items():
-        backward = experiment.reversed(flow)
+        backward, links = experiment.reversed(flow), experiment.links_of(experiment.pair_of(flow))
         cases: dict[int, Case] = {}  # by number of changes so far
         flow_seconds = []
         for each in intervals:
@@ -144,8 +156,8 @@ def facts_of_seconds(measured: Measured, path: ObservedPath) -> dict[int, list[F
             if period not in cases:
                 now = each.start + SLACK
                 cases[period] = _flow_case(experiment.at(now), flow, path_at(experiment, now))
-            flows, together = loads[backward, _second_number(each)]
-            _, opposite = loads.get((not backward, _second_number(each)), (0, 0.0))
+            flows, together = loads[backward, _second_number(each), links]
+            _, opposite = loads.get((not backward, _second_number(each), links), (0, 0.0))
             figures = interval_figures(each, delay_changes)
             flow_seconds.append(
                 Facts(
@@ -204,7 +216,8 @@ def _load(intervals: Sequence[Interval]) -> tuple[int, float]:
 def _flow_case(experiment: Experiment, flow: int, path: Path) -> Case:
     """Return the case of a single flow on `path`."""
     flows = (flow_case(experiment, flow, path),)
-    return case_of(experiment, path=path, flows=flows, is_reverse=experiment.reversed(flow))
+    crossed = path.crossed(experiment.links_of(experiment.pair_of(flow)))
+    return case_of(experiment, path=crossed, flows=flows, is_reverse=experiment.reversed(flow))
 
 
 def _delay_changes(experiment: Experiment) -> list[float]:
@@ -223,7 +236,7 @@ def _holding_loss(path: ObservedPath, trace: Trace, part: IntervalFigures) -> Lo
     """
     experiment, last = path.run.experiment, trace.column("t")[-1]
     events = _current_events(experiment, path.events[part.flow], part.start + SLACK)
-    link = path.links[experiment.reversed(part.flow)]
+    link = path.link_of(part.flow)
     if experiment.at(part.start + SLACK).algorithm(part.flow) in LOSS_BLIND:
         return _losses_ignored(part, link)
     before = [event for event in events if event.t <= part.start]
@@ -312,9 +325,13 @@ def _events(path: ObservedPath, intervals: Iterable[Interval]) -> Counter[LossKi
     )
 
 
-def facts_of_run(part: Measured, path: ObservedPath, backward: bool | None = None) -> Facts | None:
-    """Return the facts of all flows in `part`, or of a direction's flows; None without measurements."""
+def facts_of_run(
+    part: Measured, path: ObservedPath, backward: bool | None = None, link: int | None = None
+) -> Facts | None:
+    """Return the facts of all flows in `part`, or of those in a direction or over a bottleneck; None without any."""
     measured, experiment, opposite = part, part.run.experiment, 0.0
+    if link is not None:
+        measured = part.of_link(link)
     if backward is not None:
         measured = part.of_direction(backward)
         opposite = math.fsum(
@@ -323,7 +340,7 @@ def facts_of_run(part: Measured, path: ObservedPath, backward: bool | None = Non
             if experiment.reversed(each.flow) != backward
         )
     parts = _figures(measured)
-    evidence = evidence_of_flows(measured, parts, path, opposite)
+    evidence = evidence_of_flows(measured, parts, path, opposite, link)
     if evidence is None:
         return None
     start, end = measured.span
@@ -339,8 +356,11 @@ def facts_of_run(part: Measured, path: ObservedPath, backward: bool | None = Non
     flows = tuple(
         flow_case(hosts_now, flow, now)
         for flow in range(experiment.total_streams)
-        if not experiment.lives or experiment.is_open(flow, settled)
+        if (not experiment.lives or experiment.is_open(flow, settled))
+        and (link is None or experiment.crosses(flow, link))
     )
+    if experiment.link_count > 1:
+        now = now.crossed((0, 1) if link is None else (link,))
     return Facts(
         start=start,
         end=end,
@@ -387,13 +407,29 @@ def _heavier_way(experiment: Experiment, carried: Mapping[int, float]) -> bool |
     return bytes_by_direction[True] > bytes_by_direction[False] if both else None
 
 
+def fuller_link(measured: Measured, path: ObservedPath) -> int | None:
+    """Return the number of the bottleneck with the higher utilization; None with one, or without samples."""
+    links = [(link,) for link in range(measured.run.experiment.link_count)]
+    if len(links) < 2:
+        return None
+    used = [path.crossed[link].utilization(*measured.span) or 0.0 for link in links]
+    # Two full links differ by chance.
+    return int(min(used[1], FULL) > min(used[0], FULL))
+
+
+def _shares_link(experiment: Experiment, flow: int, links: tuple[int, ...]) -> bool:
+    return any(experiment.crosses(flow, link) for link in links)
+
+
 def facts_of_flow(measured: Measured, path: ObservedPath, interval: Interval) -> Facts:
     """Return the facts of a flow over `interval`."""
     experiment = measured.run.experiment
     start, end = interval.start, interval.until
     rates: dict[bool, list[float]] = {False: [], True: []}
+    links = experiment.links_of(experiment.pair_of(interval.flow))
     for each in measured.intervals_between(start, end):
-        rates[experiment.reversed(each.flow)].append(each.throughput)
+        if _shares_link(experiment, each.flow, links):
+            rates[experiment.reversed(each.flow)].append(each.throughput)
     backward = experiment.reversed(interval.flow)
     figures = interval_figures(interval, _delay_changes(experiment))
     evidence = evidence_of_flow(
@@ -425,7 +461,7 @@ def facts_of_flow_between(observed: Observed, flow: int, start: float, end: floa
 def facts_of_main_between(observed: Observed, start: float, end: float) -> Facts | None:
     """Return the facts of the flows of `Observed.main` from `start` to `end`, s; None without measurements."""
     part = observed.measured.between(start, end)
-    return facts_of_run(part, observed.path, observed.is_reverse)
+    return facts_of_run(part, observed.path, observed.is_reverse, observed.link)
 
 
 def evidence_of_part(measured: Measured) -> Evidence | None:

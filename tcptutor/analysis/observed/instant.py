@@ -63,6 +63,17 @@ class UdpInstant(msgspec.Struct, frozen=True, kw_only=True):
     """Datagrams lost around the instant."""
 
 
+class QueueInstant(msgspec.Struct, frozen=True, kw_only=True):
+    """A bottleneck's queue at an instant."""
+
+    waiting: int
+    """Backlog, bytes."""
+    size: float | None
+    """Limit, bytes; None for a path without a rate."""
+    dropped: int
+    """Packets dropped around the instant."""
+
+
 class Instant(msgspec.Struct, frozen=True, kw_only=True):
     """State of a run at an instant; counts and rates cover `start` to `end`."""
 
@@ -74,14 +85,10 @@ class Instant(msgspec.Struct, frozen=True, kw_only=True):
     udp: tuple[UdpInstant, ...]
     throughput_bps: float | None
     """Sum over all TCP flows; None if unknown for every flow."""
-    queue_bytes: int | None
-    """Queue length at the bottleneck; None if it was not sampled."""
-    queue_size: float | None
-    """Queue limit, bytes; None for a path without a rate."""
-    dropped: int
-    """Packets dropped by the queue; 0 if it was not sampled."""
+    queues: tuple[QueueInstant, ...]
+    """Queue of each bottleneck; empty if they were not sampled."""
     link_used: float | None
-    """Utilization of the link by all traffic; None if unknown."""
+    """Utilization of the link, or the fuller of two, by all traffic; None if unknown."""
 
 
 class Instants:
@@ -90,8 +97,9 @@ class Instants:
     def __init__(self, run: Run) -> None:
         self.run = snapshot(run)
         self.traces = {trace.flow: trace for trace in traces(self.run)}
-        self._link = Direction(self.run)
-        self._queue = self.run.queue.column("t")
+        links = range(self.run.experiment.link_count)
+        self._queues = [(table.column("t"), table.column("bytes")) for table in self.run.queues]
+        self._links = [Direction(self.run, link=link) for link in links]
         self._udp: dict[int, list[UdpSample]] = {}
         for row in self.run.udp_samples:
             self._udp.setdefault(row.flow, []).append(row)
@@ -126,7 +134,7 @@ class Instants:
             found for trace in self.traces.values() if (found := self._flow(trace, t, start, end)) is not None
         )
         rates = [flow.throughput_bps for flow in flows if flow.throughput_bps is not None]
-        waiting, path = self._waiting(t), path_at(self.run.experiment, t)
+        queues = self._queues_at(t, start, end)
         return Instant(
             t=t,
             start=start,
@@ -134,10 +142,8 @@ class Instants:
             flows=flows,
             udp=tuple(self._datagrams(start, end)),
             throughput_bps=math.fsum(rates) if rates else None,
-            queue_bytes=waiting,
-            queue_size=path.queue if path.rate else None,
-            dropped=self._link.drops(start, end) if waiting is not None else 0,
-            link_used=self._used(start, end) if waiting is not None else None,
+            queues=queues,
+            link_used=self._used(start, end) if queues else None,
         )
 
     def _flow(self, trace: Trace, t: float, start: float, end: float) -> FlowInstant | None:
@@ -172,17 +178,30 @@ class Instants:
         ack = self.run.acks[rows[at]]
         return ack.t, ack.cwnd, ack.ssthresh, ack.rtt
 
-    def _waiting(self, t: float) -> int | None:
-        at = bisect_right(self._queue, t) - 1
-        if at < 0 or not _is_known(self._queue, at, t):
-            return None
-        return int(self.run.queue.column("bytes")[at])
+    def _queues_at(self, t: float, start: float, end: float) -> tuple[QueueInstant, ...]:
+        found = []
+        for link, ((times, waiting), direction) in enumerate(zip(self._queues, self._links, strict=True)):
+            at = bisect_right(times, t) - 1
+            path = path_at(self.run.experiment.at_link(link), t)
+            if at < 0 or not _is_known(times, at, t):
+                return ()
+            found.append(
+                QueueInstant(
+                    waiting=int(waiting[at]),
+                    size=path.queue if path.rate else None,
+                    dropped=direction.drops(start, end),
+                )
+            )
+        return tuple(found)
 
     def _used(self, start: float, end: float) -> float | None:
-        """Return the utilization by the queue samples in the window, or by the nearest two."""
-        at = max(0, bisect_right(self._queue, start) - 1)
-        after = min(len(self._queue) - 1, max(at + 1, bisect_right(self._queue, end) - 1))
-        return self._link.utilization(self._queue[at], self._queue[after]) if after > at else None
+        """Return the utilization by the queue samples in the window, or by the nearest two; of the fuller link."""
+        found = []
+        for (times, _), direction in zip(self._queues, self._links, strict=True):
+            at = max(0, bisect_right(times, start) - 1)
+            after = min(len(times) - 1, max(at + 1, bisect_right(times, end) - 1))
+            found.append(direction.utilization(times[at], times[after]) if after > at else None)
+        return max((used for used in found if used is not None), default=None)
 
     def _datagrams(self, start: float, end: float) -> list[UdpInstant]:
         found = []

@@ -140,6 +140,17 @@ class Measured:
             self.udp,
         )
 
+    def of_link(self, link: int) -> Measured:
+        """Return the part with the flows that cross bottleneck number `link`."""
+        crosses = self.run.experiment.crosses
+        return _measured(
+            self.run,
+            [each for each in self.flows if crosses(each.flow, link)],
+            [each for each in self.intervals if crosses(each.flow, link)],
+            [each for each in self.traces if crosses(each.flow, link)],
+            self.udp,
+        )
+
 
 def measure(run: Run) -> Measured:
     """Return each flow over the measured time, from the lab's results or the samples of an interrupted run."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
@@ -83,17 +83,21 @@ class Steps(NamedTuple):
 
 
 class Direction:
-    """A direction of the path; only the forward direction has queue samples and changes."""
+    """A direction of the path; only the forward direction has queue samples and changes.
 
-    def __init__(self, run: Run, reverse: bool = False) -> None:
-        self._experiment, path = run.experiment, run.experiment.path
+    With two bottlenecks in a row, the forward direction of one of them, number `link`.
+    """
+
+    def __init__(self, run: Run, reverse: bool = False, link: int = 0) -> None:
+        self._experiment = run.experiment.at_link(link)
+        path = self._experiment.path
         changes: dict[str, list[tuple[float, float]]] = {"rate": [], "loss": []}
         for change in () if reverse else path.all_changes:
             changes.setdefault(change.name, []).append((change.at, change.value))
         rate, loss = (path.reverse_rate, path.reverse_loss) if reverse else (path.rate, path.loss)
         self._rate = Steps(rate, changes["rate"]) if rate else None
         self._loss = Steps(loss, changes["loss"])
-        queue = run.queue if not reverse and path.rate is not None else run.queue[:0]
+        queue = run.queues[link] if not reverse and path.rate is not None else run.queue[:0]
         self._t, self._sent, self._drops, self._bytes = (
             queue.column(name) for name in ("t", "sent", "drops", "bytes")
         )
@@ -185,6 +189,46 @@ class Direction:
         return max(0, bisect_right(self._t, t) - 1) if len(self._t) > 1 else -1
 
 
+class LinksInRow(Direction):
+    """Two bottlenecks in a row, as a flow over both meets them: the slower rate, and the waiting times added up."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(run)
+        self._links = tuple(Direction(run, link=link) for link in range(run.experiment.link_count))
+
+    def rate_at(self, t: float) -> float | None:
+        """Return the rate of the slower link at `t`, bit/s of frames."""
+        return min((rate for link in self._links if (rate := link.rate_at(t))), default=None)
+
+    def rate(self, start: float, end: float) -> float | None:
+        """Return the mean rate of the slower link from `start` to `end`, bit/s of frames."""
+        return min((rate for link in self._links if (rate := link.rate(start, end))), default=None)
+
+    def utilization(self, start: float, end: float) -> float | None:
+        """Return the utilization of the fuller link; None if unknown."""
+        known = [used for link in self._links if (used := link.utilization(start, end)) is not None]
+        return max(known, default=None)
+
+    def queueing_delay(self, start: float, end: float) -> float | None:
+        """Return the sum of the links' mean queueing delays, s; None without samples."""
+        delays = [link.queueing_delay(start, end) for link in self._links]
+        known = [delay for delay in delays if delay is not None]
+        return math.fsum(known) if len(known) == len(delays) else None
+
+    def queueing_delays(self, start: float, end: float) -> list[tuple[float, float]]:
+        """Return time and the sum of the links' queueing delays, s, of each sample from `start` to `end`."""
+        each = [link.queueing_delays(start, end) for link in self._links]
+        return [(rows[0][0], math.fsum(delay for _, delay in rows)) for rows in zip(*each, strict=False)]
+
+    def stays_full(self, start: float, end: float) -> bool:
+        """Return whether a link sent at full rate from `start` to its last frame before `end`."""
+        return any(link.stays_full(start, end) for link in self._links)
+
+    def drops(self, start: float, end: float) -> int:
+        """Return the packets that both queues dropped from `start` to `end`."""
+        return sum(link.drops(start, end) for link in self._links)
+
+
 Directions = Mapping[bool, Direction]
 """Both directions of the path; True is the reverse path."""
 
@@ -198,26 +242,33 @@ class ObservedPath:
 
     run: Run
     links: Directions
+    crossed: Mapping[tuple[int, ...], Direction]
+    """What the forward flows meet, by the bottlenecks that they cross: (0,), or (1,) and (0, 1) as well."""
     events: Events
     is_imported: bool
     doubt: str
     """Reason why the models cannot be applied to the path; empty if they can."""
+
+    def link_of(self, flow: int) -> Direction:
+        """Return what TCP flow number `flow` meets on its way."""
+        experiment = self.run.experiment
+        if experiment.reversed(flow):
+            return self.links[True]
+        return self.crossed[experiment.links_of(experiment.pair_of(flow))]
 
 
 def observe_path(measured: Measured) -> ObservedPath:
     """Return both directions of the path, and the loss events of each flow with their causes."""
     run = measured.run
     links = {reverse: Direction(run, reverse) for reverse in (False, True)}
-    return ObservedPath(
-        run=run,
-        links=links,
-        events={
-            trace.flow: loss_events(run, trace, links[run.experiment.reversed(trace.flow)])
-            for trace in measured.traces
-        },
-        is_imported=is_imported(run),
-        doubt=path_doubt(run),
+    crossed: dict[tuple[int, ...], Direction] = {(0,): links[False]}
+    if run.experiment.link_count > 1:
+        crossed |= {(1,): Direction(run, link=1), (0, 1): LinksInRow(run)}
+    path = ObservedPath(
+        run=run, links=links, crossed=crossed, events={}, is_imported=is_imported(run), doubt=path_doubt(run)
     )
+    events = {trace.flow: loss_events(run, trace, path.link_of(trace.flow)) for trace in measured.traces}
+    return replace(path, events=events)
 
 
 def path_doubt(run: Run) -> str:

@@ -41,6 +41,8 @@ SAMPLING_INTERVAL = 0.01
 """Sampling interval of a flow in the lab, seconds."""
 _MOST_INTERVALS = 2.0
 """Largest median interval of a valid run, as a multiple of SAMPLING_INTERVAL: a tenth of the samples may be missing."""
+_QUEUES = ("", "second ")
+"""What the names of the queues begin with, in the order of the links."""
 _FEWEST_INTERVALS = 3
 """Fewest intervals for a median; a short transfer has fewer."""
 _MOST_LATE = 1.0
@@ -227,7 +229,10 @@ def _check_losses(run: Run, flows: Sequence[_Flow]) -> Iterator[str]:
     # A retransmission may hold several small segments.
     if _has_small_writes(run):
         return
-    forward = [flow for flow in flows if not run.experiment.reversed(flow.number)]
+    experiment = run.experiment
+    forward = [
+        flow for flow in flows if not experiment.reversed(flow.number) and experiment.crosses(flow.number, 0)
+    ]
     sent = sum(flow.column("segs_out")[-1] for flow in forward)
     retransmitted = sum(flow.column("retransmits")[-1] for flow in forward)
     # With offloads one draw drops up to 45 segments at once.
@@ -254,7 +259,9 @@ def _check_recovery(flow: _Flow) -> str:
 def _check_intervals(run: Run, flows: Sequence[_Flow]) -> Iterator[str]:
     """Check that the run has nearly all of its samples: a recording lacks many."""
     sampled: dict[str, Sequence[float]] = {f"flow {flow.number + 1}": flow.column("t") for flow in flows}
-    sampled["the queue"] = run.queue.column("t")
+    sampled |= {
+        f"the {name}queue": queue.column("t") for name, queue in zip(_QUEUES, run.queues, strict=False)
+    }
     for name, times in sampled.items():
         gaps = list(map(sub, times[1:], times))
         if (
@@ -266,11 +273,15 @@ def _check_intervals(run: Run, flows: Sequence[_Flow]) -> Iterator[str]:
 
 
 def _check_path(run: Run, spans: Sequence[FlowSpan]) -> Iterator[str]:
-    too_much = capacity.queue_excess(run.experiment, run.queue)
-    if not too_much and spans:
-        too_much = capacity.flow_excess(run.experiment, spans, run.udp)
-    if too_much:
-        yield too_much
+    for link, queue in enumerate(run.queues):
+        experiment = run.experiment.at_link(link)
+        too_much = capacity.queue_excess(experiment, queue)
+        if not too_much and (
+            crossing := [each for each in spans if run.experiment.crosses(each.result.flow, link)]
+        ):
+            too_much = capacity.flow_excess(experiment, crossing, run.udp)
+        if too_much:
+            yield too_much
 
 
 def _check_times(run: Run) -> Iterator[str]:
@@ -283,6 +294,7 @@ def _check_times(run: Run) -> Iterator[str]:
         yield f"its last sample is of {last:.4g} s, after its end at {run.experiment_s:.4g} s"
     if run.environment.clock == "real" and run.wall_s < run.experiment_s * (1 - 0.01):
         yield f"it took {run.wall_s:.4g} s for {run.experiment_s:.4g} s on the real clock"
-    times = run.queue.column("t")
-    if any(map(gt, times, times[1:])):
-        yield "the times of its queue decrease"
+    for name, queue in zip(_QUEUES, run.queues, strict=False):
+        times = queue.column("t")
+        if any(map(gt, times, times[1:])):
+            yield f"the times of its {name}queue decrease"

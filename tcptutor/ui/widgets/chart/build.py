@@ -129,6 +129,8 @@ def _limits(experiment: Experiment) -> Iterator[GuideLine]:
     if experiment.hosts.window:
         window = experiment.hosts.window / experiment.segment
         yield GuideLine("window", "limit", ((0.0, window), (seconds, window)))
+    if experiment.link_count > 1:
+        return  # each flow has another path
     each = "/n" if experiment.lives else f"/{flows}" if flows > 1 else ""
     levels = [(f"BDP{each}", 0.0), (f"+queue{each}" if each else "BDP+queue", 1.0)]
     # The queue of an imported run's path is unknown.

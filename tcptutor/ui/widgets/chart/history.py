@@ -118,6 +118,31 @@ class UdpHistory:
     datagrams: int = 0
 
 
+class QueueHistory:
+    """Queue of a bottleneck by step."""
+
+    def __init__(self, is_whole: bool) -> None:
+        self.waiting = _unknown()
+        """Maximum backlog per step, bytes."""
+        self.dropped = _zeros()
+        """Packets dropped per step."""
+        self.total_dropped = 0
+        self._drops_before = not is_whole
+        """Whether the drops before the recorded time are still unknown."""
+
+    def add(self, step: int | None, waiting: float, drops: int) -> None:
+        """Add a sample; `step` is None outside the recorded time."""
+        if self._drops_before:
+            self.total_dropped, self._drops_before = drops, False
+        new_drops = max(0, drops - self.total_dropped)
+        self.total_dropped += new_drops
+        if step is None:
+            return
+        if not waiting <= self.waiting[step]:
+            self.waiting[step] = waiting
+        self.dropped[step] += new_drops
+
+
 class History:
     """History of a run as it grows, or of `seconds` of it from `start`.
 
@@ -131,16 +156,11 @@ class History:
         """Time of the latest sample, s."""
         self.flows: dict[int, FlowHistory] = {}
         self.udp: dict[int, UdpHistory] = {}
-        self.queue = _unknown()
-        """Maximum backlog of the bottleneck queue per step, bytes."""
-        self.dropped = _zeros()
-        """Packets dropped by the queue per step."""
-        self.total_dropped = 0
-        self._drops_before = not self.is_whole
-        """Whether the drops before the recorded time are still unknown."""
+        self.queues = QueueHistory(self.is_whole), QueueHistory(self.is_whole)
+        """Queues of the bottleneck, and of a second one."""
         self._rates: dict[tuple[int, int], tuple[int, array[float]]] = {}
         """Cached throughput by flow and spacings, with the number of samples it was computed from."""
-        self._read_rows = {"samples": 0, "queue": 0, "udp": 0}
+        self._read_rows = {"samples": 0, "queue0": 0, "queue1": 0, "udp": 0}
 
     @property
     def step(self) -> float:
@@ -166,16 +186,9 @@ class History:
             self._extend_until(t)
 
     def _queue(self, run: Run) -> None:
-        for t, waiting, drops in self._unread(run.queue, "queue", "sent", "t", "bytes", "drops"):
-            if self._drops_before:
-                self.total_dropped, self._drops_before = drops, False
-            step, new_drops = self._step_at(t), max(0, drops - self.total_dropped)
-            self.total_dropped += new_drops
-            if step is None:
-                continue
-            if not waiting <= self.queue[step]:
-                self.queue[step] = waiting
-            self.dropped[step] += new_drops
+        for link, (table, queue) in enumerate(zip(run.queues, self.queues, strict=False)):
+            for t, waiting, drops in self._unread(table, f"queue{link}", "sent", "t", "bytes", "drops"):
+                queue.add(self._step_at(t), waiting, drops)
 
     def _udp(self, run: Run) -> None:
         for flow, t, received, datagrams, lost in self._unread(

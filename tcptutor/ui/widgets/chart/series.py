@@ -10,10 +10,14 @@ from math import isnan
 from tcptutor.base import sizes, units
 from tcptutor.figures.axes import rounded_up
 from tcptutor.figures.lines import BAD, QUEUE, RTT
+from tcptutor.spec import Experiment
 from tcptutor.study.live import Live
 from tcptutor.ui.widgets.chart.axes import rate_unit, size_unit
-from tcptutor.ui.widgets.chart.history import STEPS, History, interpolate
+from tcptutor.ui.widgets.chart.history import STEPS, History, QueueHistory, interpolate
 from tcptutor.ui.widgets.chart.scene import Points, Series
+
+QUEUE_SERIES = "queue", "queue2"
+"""Names of the series of the bottlenecks' queues."""
 
 
 def series(live: Live, history: History) -> Iterator[tuple[str, Series]]:
@@ -24,28 +28,13 @@ def series(live: Live, history: History) -> Iterator[tuple[str, Series]]:
         yield f"udp{flow}", _udp(live, history, flow)
     if any(flow.base_rtt < math.inf for flow in history.flows.values()):
         yield "rtt", _rtt(live, history)
-    path = experiment.path
-    if path.rate and path.queue and any(not isnan(value) for value in history.queue):
-        scale, unit = size_unit(path.queue)
-        values = interpolate(history.queue)
-        known = [value for value in values if not isnan(value)]
-        summary = f"{known[-1] / scale:.3g} now"
-        if has_ended:
-            maximum = _known_maximum(history.queue[history.warm_steps(experiment.flows.warmup) :])
-            summary = "" if isnan(maximum) else f"{maximum / scale:.3g} most"
-        yield (
-            "queue",
-            Series(
-                f"queue, {unit}",
-                values,
-                float(path.queue),
-                summary,
-                aggregation="most",
-                drops=history.dropped,
-                upper_text=sizes.decimal(path.queue),
-                style=QUEUE,
-            ),
-        )
+    for link, queue in enumerate(history.queues[: experiment.link_count]):
+        path = experiment.at_link(link).path
+        if path.rate and path.queue and any(not isnan(value) for value in queue.waiting):
+            # Two queues are told apart by their switches.
+            name = f"at s{link + 1}" if experiment.link_count > 1 else "queue"
+            first = history.warm_steps(experiment.flows.warmup) if has_ended else None
+            yield QUEUE_SERIES[link], _queue(name, queue, path.queue, first)
     if history.flows:
         retransmits = sum(flow.total_retransmits for flow in history.flows.values())
         combined = [
@@ -71,6 +60,28 @@ def series(live: Live, history: History) -> Iterator[tuple[str, Series]]:
             )
 
 
+def _queue(name: str, queue: QueueHistory, size: int, measured_from: int | None) -> Series:
+    """Return the backlog of a queue of `size` bytes; `measured_from` is the first measured step, once it has ended."""
+    scale, unit = size_unit(size)
+    values = interpolate(queue.waiting)
+    if measured_from is None:
+        known = [value for value in values if not isnan(value)]
+        summary = f"{known[-1] / scale:.3g} now"
+    else:
+        maximum = _known_maximum(queue.waiting[measured_from:])
+        summary = "" if isnan(maximum) else f"{maximum / scale:.3g} most"
+    return Series(
+        f"{name}, {unit}",
+        values,
+        float(size),
+        summary,
+        aggregation="most",
+        drops=queue.dropped,
+        upper_text=sizes.decimal(size),
+        style=QUEUE,
+    )
+
+
 def _reductions(live: Live, history: History) -> Series:
     """Return the window reductions of senders by loss or mark, and the queue's drops."""
     flows = history.flows.values()
@@ -85,7 +96,9 @@ def _reductions(live: Live, history: History) -> Series:
         count_text = _format_count(live.report.loss_events)
         if any(marks):
             count_text = f"{units.or_dash(live.report.loss_events)}, {live.report.mark_cuts}"
-    dropped = history.dropped if live.run.experiment.path.rate else ()
+    dropped: Sequence[float] = ()
+    if live.run.experiment.path.rate:
+        dropped = [sum(step) for step in zip(*(queue.dropped for queue in history.queues), strict=True)]
     return Series(
         name, losses, 1.0, count_text, aggregation="signs", drops=dropped, marks=marks if any(marks) else ()
     )
@@ -96,23 +109,31 @@ def warmup_events(live: Live, history: History) -> str:
     if live.report is None:
         return ""
     experiment = live.run.experiment
-    path, start = experiment.path, history.warm_steps(experiment.flows.warmup)
+    start = history.warm_steps(experiment.flows.warmup)
     retransmits = sum(flow.total_retransmits for flow in history.flows.values()) - (
         live.report.retransmits or 0
     )
     events = [f"{retransmits} retransmitted"] if retransmits > 0 else []
-    queue = []
-    if path.rate and path.queue:
-        maximum, later_maximum = _known_maximum(history.queue[:start]), _known_maximum(history.queue[start:])
-        if dropped := sum(history.dropped[:start]):
-            queue.append(f"{dropped:.0f} dropped")
-        # A packet being transmitted does not wait.
-        frame = experiment.segment + experiment.headers + experiment.framing
-        if maximum > max(later_maximum, 0.01 * path.queue, frame):
-            queue.append(f"most {sizes.decimal(maximum, 2)}")
-    if queue:
-        events.append(f"queue: {', '.join(queue)}")
+    for link, each in enumerate(history.queues[: experiment.link_count]):
+        name = f"queue at s{link + 1}" if experiment.link_count > 1 else "queue"
+        if queue := _warmup_queue(each, experiment.at_link(link), start):
+            events.append(f"{name}: {', '.join(queue)}")
     return ", ".join(events)
+
+
+def _warmup_queue(queue: QueueHistory, experiment: Experiment, start: int) -> list[str]:
+    """Return the drops of the warm-up and its longest backlog, if they say more than the measured time."""
+    path, texts = experiment.path, list[str]()
+    if not path.rate or not path.queue:
+        return texts
+    maximum, later_maximum = _known_maximum(queue.waiting[:start]), _known_maximum(queue.waiting[start:])
+    if dropped := sum(queue.dropped[:start]):
+        texts.append(f"{dropped:.0f} dropped")
+    # A packet being transmitted does not wait.
+    frame = experiment.segment + experiment.headers + experiment.framing
+    if maximum > max(later_maximum, 0.01 * path.queue, frame):
+        texts.append(f"most {sizes.decimal(maximum, 2)}")
+    return texts
 
 
 def _known_maximum(values: Sequence[float]) -> float:
@@ -132,7 +153,9 @@ def _throughput(live: Live, history: History) -> Series:
         for at, rate in enumerate(history.throughput(flow)):
             if not isnan(rate):
                 total[at] = rate if isnan(total[at]) else total[at] + rate
-    link = live.run.experiment.path.rate
+    path = live.run.experiment.path
+    # Flows beside each other fill two links in a row at the same time.
+    link = path.rate and path.rate + (path.second_rate or 0.0)
     full = link or max((rate for _, rate in live.rates), default=1.0)
     if live.expectation is not None:
         twice_expected = rounded_up(2 * max(1.0, live.expectation.binding.throughput_bps))
@@ -168,6 +191,8 @@ def _rtt(live: Live, history: History) -> Series:
     lower = min(flow.base_rtt for flow in history.flows.values())
     highest = max((value for value in combined if not isnan(value)), default=lower)
     full = lower + path.queue * 8 / path.rate if path.rate else 0.0
+    if path.second_rate is not None:
+        full += path.second_queue * 8 / path.second_rate
     if not lower < full < 20 * max(highest, lower):
         full = max(highest, 1.2 * lower)
     scale, unit = (1e-3, "ms") if full < 2 else (1.0, "s")

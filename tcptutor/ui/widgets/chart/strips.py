@@ -129,7 +129,8 @@ def _has_events(values: Sequence[float], across: int) -> list[bool]:
 
 def deduplicate_drops(shown: dict[str, Series]) -> dict[str, Series]:
     """Return the strips with drops in one place: in the queue's strip if shown, or among the losses."""
-    if "queue" not in shown or "losses" not in shown:
+    queues = [name for name in ("queue", "queue2") if name in shown]
+    if not queues or "losses" not in shown:
         return shown
     return {**shown, "losses": replace(shown["losses"], drops=())}
 

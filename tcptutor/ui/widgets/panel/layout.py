@@ -22,6 +22,7 @@ from tcptutor.ui.widgets.chart.comparison import comparison_lines
 from tcptutor.ui.widgets.chart.edge import EdgeKeys
 from tcptutor.ui.widgets.chart.history import History
 from tcptutor.ui.widgets.chart.scene import OwnPrediction, Scene
+from tcptutor.ui.widgets.chart.series import QUEUE_SERIES
 from tcptutor.ui.widgets.panel import latency, network, result, ruler, tables, verdict
 from tcptutor.ui.widgets.readout import causes
 
@@ -41,8 +42,8 @@ _LARGE_FROM = 30
 
 _ORDER = (
     "setup", "network", "gap0", "verdict", "why", "gap3", "title", "chart", "gap1", "throughput", "udp0", "udp1",
-    "udp2", "udp3", "rtt", "queue", "losses", "retransmits", "early", "causes", "phases", "key", "status", "gap2",
-    "models", "ruler", "comparisons",
+    "udp2", "udp3", "rtt", *QUEUE_SERIES, "losses", "retransmits", "early", "causes", "phases", "key", "status",
+    "gap2", "models", "ruler", "comparisons",
 )  # fmt: skip
 
 
@@ -137,7 +138,7 @@ def _with_chart(
         *(each for each in scene.series if each.startswith("udp")),
         "losses",
         "rtt",
-        "queue",
+        *QUEUE_SERIES,
     ):
         _fit_strip(space, scene, name, width, 1, least)
     cause = causes.causes(live, width, column=margin.column_of(scene))
@@ -163,7 +164,7 @@ def _with_chart(
     space.fit("phases", [phases] if phases.text else [], tall)
     space.fit("key", _explain_marks(live, scene, space, width), tall)
     for number in (2, 3):
-        for name in ("throughput", "rtt", "queue"):
+        for name in ("throughput", "rtt", *QUEUE_SERIES):
             _fit_strip(space, scene, name, width, number, tall + 2 * number)
     space.parts |= _deduplicate_drops(space, scene, width)
     tallest = max(2, space.left)

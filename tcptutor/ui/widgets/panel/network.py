@@ -11,7 +11,7 @@ from tcptutor.study.live import Live
 from tcptutor.ui.widgets.chart.history import History
 from tcptutor.ui.widgets.chart.strips import DROPPED
 
-_QUEUE_COLUMNS = 12
+_QUEUE_COLUMNS, _SHORT_QUEUE_COLUMNS = 12, 5
 
 _SILENCE_S = 0.6
 """Seconds without progress after which a host counts as silent."""
@@ -28,11 +28,9 @@ def live_line(live: Live, history: History, width: int) -> Line:
     experiment = live.run.experiment
     path = experiment.path
     senders = _senders(experiment, history)
-    left: list[Piece] = [*senders, (" s1 ", TEXT)]
-    if path.rate and path.queue and live.run.queue:
-        left += _queue_gauge(live, path.queue)
-        dropped = f" {DROPPED}{history.total_dropped}"
-        left.append((dropped, BAD if history.total_dropped else MUTED))
+    if experiment.link_count > 1:
+        return _row(live, history).fit(width)
+    left: list[Piece] = [*senders, (" s1 ", TEXT), *_gauge(live, history, 0, _QUEUE_COLUMNS)]
     right = f" s2 {' '.join(f'h{2 * pair + 2}' for pair in range(experiment.pairs))}"
     facts = [units.rate(path.rate) if path.rate else "no rate limit"]
     if path.delay:
@@ -63,15 +61,42 @@ def _senders(experiment: Experiment, history: History) -> Iterator[Piece]:
         yield (f"h{2 * pair + 1}", STRONG if sends else MUTED)
 
 
-def _queue_gauge(live: Live, size: int) -> list[Piece]:
-    table = live.run.queue
+def _row(live: Live, history: History) -> Line:
+    """Return the state of two bottlenecks in a row, with the hosts at each of the three switches.
+
+    ▶h1▶h3 s1 ▕███ ▏52 kB ▼22 ═▶ h4▶h5 s2 ▕████▏97 kB ▼31 ═▶ s3 h2 h6
+    """
+    experiment = live.run.experiment
+    senders, pieces = [*_senders(experiment, history)], list[Piece]()
+    for link, switch in enumerate(("s1", "s2")):
+        for pair in range(experiment.pairs):
+            links = experiment.links_of(pair)
+            if links[0] == link:
+                pieces += senders[2 * pair : 2 * pair + 2]
+            elif link and links == (0,):
+                pieces.append((f"h{2 * pair + 2} ", TEXT))
+        pieces += [
+            (f" {switch} ", TEXT),
+            *_gauge(live, history, link, _SHORT_QUEUE_COLUMNS),
+            (" ═▶ ", _LINK_STYLE),
+        ]
+    receivers = (f"h{2 * pair + 2}" for pair in range(experiment.pairs) if 1 in experiment.links_of(pair))
+    return Line.of(*pieces, (f"s3 {' '.join(receivers)}", TEXT))
+
+
+def _gauge(live: Live, history: History, link: int, columns: int) -> list[Piece]:
+    """Return the backlog of a bottleneck's queue and its drops; empty without samples."""
+    path, table, queue = live.run.experiment.at_link(link).path, live.run.queues[link], history.queues[link]
+    if not (path.rate and path.queue and table):
+        return []
     waiting = table.column("bytes")[-1] if len(table.column("sent")) else 0
-    eighths = min(8 * _QUEUE_COLUMNS, round(waiting / size * 8 * _QUEUE_COLUMNS))
+    eighths = min(8 * columns, round(waiting / path.queue * 8 * columns))
     bar = _EIGHTHS[8] * (eighths // 8) + (_EIGHTHS[eighths % 8] if eighths % 8 else "")
-    is_full = waiting > 0.9 * size
+    is_full = waiting > 0.9 * path.queue
     return [
         ("▕", MUTED),
-        (bar.ljust(_QUEUE_COLUMNS), BAD if is_full else "block"),
+        (bar.ljust(columns), BAD if is_full else "block"),
         ("▏", MUTED),
         (f"{sizes.decimal(waiting, 2):>8}", TEXT),
+        (f" {DROPPED}{queue.total_dropped}", BAD if queue.total_dropped else MUTED),
     ]

@@ -17,6 +17,7 @@ from tcptutor.ui.widgets.chart import axes, chart, margin, strips, warmup
 from tcptutor.ui.widgets.chart.build import scene_of
 from tcptutor.ui.widgets.chart.flows import flow_names
 from tcptutor.ui.widgets.chart.scene import WINDOW, GuideLine, Scene, Series
+from tcptutor.ui.widgets.chart.series import QUEUE_SERIES
 from tcptutor.ui.widgets.readout import causes, sequence
 from tcptutor.ui.widgets.readout.cursor import Cursor
 from tcptutor.ui.widgets.readout.inspection import Backdrop, Inspection
@@ -31,7 +32,7 @@ TABLE_HEIGHT = 30
 _MIN_REST = 12
 """Minimum lines left for chart and strips next to such a list."""
 
-_BY_IMPORTANCE = ("throughput", "losses", "rtt", "causes", "queue", "udp0", "phases", "retransmits")
+_BY_IMPORTANCE = ("throughput", "losses", "rtt", "causes", *QUEUE_SERIES, "udp0", "phases", "retransmits")
 """Parts under the chart by importance, without zoom."""
 
 _BY_IMPORTANCE_ZOOMED = (
@@ -40,7 +41,7 @@ _BY_IMPORTANCE_ZOOMED = (
     "losses",
     "throughput",
     "rtt",
-    "queue",
+    *QUEUE_SERIES,
     "udp0",
     "retransmits",
     "causes",
@@ -48,8 +49,8 @@ _BY_IMPORTANCE_ZOOMED = (
 """Parts under the chart by importance, for a zoom: round trips and losses first."""
 
 _ORDER = (
-    "title", "chart", "rounds", "throughput", "udp0", "rtt", "queue", "losses", "retransmits", "causes", "phases",
-    "gap",
+    "title", "chart", "rounds", "throughput", "udp0", "rtt", *QUEUE_SERIES, "losses", "retransmits", "causes",
+    "phases",    "gap",
 )  # fmt: skip
 """From top to bottom."""
 

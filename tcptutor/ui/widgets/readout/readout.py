@@ -20,7 +20,7 @@ from tcptutor.ui.widgets.readout.causes import CAUSES, PHASES
 from tcptutor.ui.widgets.readout.cursor import Cursor
 
 if TYPE_CHECKING:
-    from tcptutor.analysis import FlowInstant, Insight, Instant, LimitedBy, Loss, RoundTrip
+    from tcptutor.analysis import FlowInstant, Insight, Instant, LimitedBy, Loss, QueueInstant, RoundTrip
 
 WIDE = 74
 """Columns from which most sentences fit in a line."""
@@ -128,24 +128,23 @@ def totals(facts: InstantFacts) -> Sentence:
         f"UDP {each.flow + 1} {units.rate(each.received_bps)} arrive, {each.lost} lost"
         for each in instant.udp
     ]
-    if instant.queue_bytes is not None:
-        parts.append(
-            f"queue {_backlog(instant)}" + (f", {instant.dropped} dropped" if instant.dropped else "")
-        )
-    elif instant.flows:
+    for number, queue in enumerate(instant.queues, 1):
+        name = f"queue at s{number}" if len(instant.queues) > 1 else "queue"
+        parts.append(f"{name} {_backlog(queue)}" + (f", {queue.dropped} dropped" if queue.dropped else ""))
+    if not instant.queues and instant.flows:
         parts.append("the queue is not known")
     if instant.link_used is not None:
         parts.append(f"link {100 * instant.link_used:.0f} % used")
     return subject, STRONG, "; ".join(parts) or "no sample was taken then"
 
 
-def _backlog(instant: Instant) -> str:
-    if not instant.queue_bytes:
+def _backlog(queue: QueueInstant) -> str:
+    if not queue.waiting:
         return "empty"
-    backlog = sizes.decimal(instant.queue_bytes, 2)
-    if not instant.queue_size:
+    backlog = sizes.decimal(queue.waiting, 2)
+    if not queue.size:
         return backlog
-    size = sizes.decimal(instant.queue_size)
+    size = sizes.decimal(queue.size)
     number, unit = backlog.split(" ")
     return f"{number if size.endswith(f' {unit}') else backlog} of {size}"
 

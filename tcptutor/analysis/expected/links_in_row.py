@@ -1,0 +1,65 @@
+"""Expectation of an experiment with two bottlenecks in a row: how its flows may share them.
+
+The models of a single link do not apply. Two kinds of fairness and the square-root law give references, without a
+claim to an accuracy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tcptutor.analysis.case import PATH_RTT, payload_ratio
+from tcptutor.analysis.expected.lossless import UNKNOWN
+from tcptutor.analysis.expected.prediction import Expectation, Prediction
+from tcptutor.base import units
+from tcptutor.spec import Experiment
+from tcptutor.theory.links_in_row import max_min_shares, proportional_shares, square_root_shares
+from tcptutor.theory.models import ThroughputModel
+
+NOTE = "two bottlenecks: the models of one link do not apply, and these shares are references"
+
+
+def expect_shares(experiment: Experiment) -> Expectation:
+    """Return the shares of the flows by each reference, of which the square-root law comes first for Reno."""
+    ratio = payload_ratio(experiment)
+    rates = (experiment.at_link(link).path.rate or 0.0 for link in range(experiment.link_count))
+    capacities = [rate * ratio for rate in rates]
+    flows = range(experiment.total_streams)
+    routes = [experiment.links_of(experiment.pair_of(flow)) for flow in flows]
+    rtts = [experiment.delay(flow) + PATH_RTT for flow in flows]
+    shares = [
+        (ThroughputModel.SQUARE_ROOT, square_root_shares(capacities, routes, rtts)),
+        (ThroughputModel.PROPORTIONAL, proportional_shares(capacities, routes)),
+        (ThroughputModel.MAX_MIN, max_min_shares(capacities, routes)),
+    ]
+    if {*experiment.congestion_controls} != {"reno"}:
+        shares.append(shares.pop(0))
+    return Expectation(
+        predictions=tuple(_prediction(experiment, model, each) for model, each in shares),
+        cwnd_segments=None,
+        loss_events=0.0,
+        note=NOTE,
+        flows=shares[0][1],
+    )
+
+
+def _prediction(experiment: Experiment, model: ThroughputModel, shares: Sequence[float]) -> Prediction:
+    return Prediction(
+        model=model,
+        label=model.label,
+        throughput_bps=math.fsum(shares),
+        formula=_by_route(experiment, shares),
+        tolerance=min(1.0, UNKNOWN),
+        tolerance_from={"model": min(1.0, UNKNOWN)},
+        limited_by="bottleneck",
+    )
+
+
+def _by_route(experiment: Experiment, shares: Sequence[float]) -> str:
+    """Return the rate of a flow over each route: "2.49 Mbit/s over both, 7.07 Mbit/s over s1 to s2, ..."."""
+    names = {(0, 1): "both", (0,): "s1 to s2", (1,): "s2 to s3"}
+    found: dict[str, float] = {}
+    for flow, rate in enumerate(shares):
+        found.setdefault(names[experiment.links_of(experiment.pair_of(flow))], rate)
+    return ", ".join(f"{units.rate(rate)} over {name}" for name, rate in found.items())
