@@ -22,6 +22,7 @@ from tcptutor.agent.tracing import remove_dead
 from tcptutor.base.errors import KernelLacks, LabError, TutorError, UsageError
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment, Topology
+from tcptutor.spec.check_links import check_for_shell
 from tcptutor.spec.flow_groups import PLANNED_PORTS, PORTS_PER_RUN
 from tcptutor.wire import protocol
 from tcptutor.wire.protocol import Failed, Hello, OpenSession, Phase, Ready, RunExperiment
@@ -99,8 +100,8 @@ class Agent:
 
     def _prepare(self, experiment: Experiment, for_session: bool = False) -> Environment:
         require(self.start(), experiment)
-        if for_session and experiment.topology.has_second:
-            raise UsageError("second_rate: a network with a shell has one bottleneck: omit second_rate")
+        if for_session:
+            check_for_shell(experiment)
         if self.network.topology != experiment.topology:
             self.channel.send(Phase("network", "building the network"))
             self.network.stop()

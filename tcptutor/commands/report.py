@@ -256,7 +256,8 @@ def _direction(experiment: Experiment, pair: int, reverse: bool, both: bool) -> 
     if experiment.pairs == 1:
         return ("reverse" if reverse else "forward") if both else ""
     ends = f"h{2 * pair + 1}", f"h{2 * pair + 2}"
-    return " to ".join(reversed(ends) if reverse else ends)
+    way = " to ".join(reversed(ends) if reverse else ends)
+    return f"{way}, both links" if len(experiment.links_of(pair)) > 1 else way
 
 
 def _listed(head: Row, rows: Sequence[Row], rates: Sequence[float], all_flows: bool) -> list[str]:

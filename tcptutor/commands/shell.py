@@ -27,6 +27,7 @@ from tcptutor.run import Environment
 from tcptutor.runs.conduct import ConductedSession, GrowingRun
 from tcptutor.runs.store import RunStore
 from tcptutor.spec import Experiment, build, host_names
+from tcptutor.spec.check_links import check_for_shell
 
 _HOST = re.compile(r"[a-zA-Z]\d+")
 _LAST_EVENTS = 1.0
@@ -64,6 +65,7 @@ def open_shell(
         network = experiments.build(name, settings, None, scale=scale)
     else:
         network = build("by-hand", {"title": "by hand", "parameters": dict(settings)})
+    check_for_shell(network)
     known = page.shell.hosts if page is not None else host_names(network.pairs)
     host = host or (known[0] if page is not None else "h1")
     if host not in known:

@@ -43,6 +43,9 @@ def experiment_line(experiment: Experiment, width: int | None = None, *, with_se
     if path.loss:
         burst = f", {path.loss_burst:g} in a row" if path.loss_burst > 1 else ""
         parts.append(f"loss {units.percent(path.loss)}{burst}")
+    if path.second_rate is not None:
+        added = f" and {units.seconds(path.second_delay)}" if path.second_delay else ""
+        parts.append(f"then {units.rate(path.second_rate)}{added}")
     if hosts.window:
         parts.append(f"window {sizes.decimal(hosts.window)}")
     if flows.pacing:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tcptutor.base.errors import UsageError
 from tcptutor.spec.parts import Experiment, Path
 
 _ELSEWHERE = (
@@ -19,6 +20,12 @@ _ELSEWHERE = (
 """Properties of a path that are possible with a single bottleneck only."""
 _UNUSED = ("second_delay", "crosses")
 """Properties of a path that only a second bottleneck gives a meaning."""
+
+
+def check_for_shell(experiment: Experiment) -> None:
+    """Raise UsageError if a session of shells cannot have the network of `experiment`."""
+    if experiment.topology.has_second:
+        raise UsageError("second_rate: a network with a shell has one bottleneck: omit second_rate")
 
 
 def link_rules(experiment: Experiment) -> Iterator[tuple[bool, str]]:

@@ -16,6 +16,7 @@ _GROUPS = {
     "queue": ("queue", "qdisc", "ecn", "ce_threshold", "burst"),
     "loss": ("loss", "loss_burst", "loss_correlation", "loss_by", "reorder", "duplicate"),
     "reverse": ("reverse_rate", "reverse_delay", "reverse_loss", "reverse_queue"),
+    "second link": ("second_rate", "second_delay", "second_queue", "crosses"),
     "hosts": (
         "algorithm", "algorithms", "initial_window", "window", "send_buffer", "mtu", "mss", "offloads", "maxrate",
     ),
@@ -40,6 +41,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 _FROM_NONE = {
     "rate": 100e6,
     "reverse_rate": 100e6,
+    "second_rate": 100e6,
     "burst": 16384,
     "ce_threshold": 0.001,
     "window": 65536,

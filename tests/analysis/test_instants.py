@@ -75,14 +75,15 @@ def test_the_queue_is_told_with_its_size_and_what_it_dropped() -> None:
         run_of(experiment(queue="250 kB"), 50e6), drops=lambda t: int(t > 4.9) * 3, waiting=90_000
     )
     seen = Instants(run).at(5.0, 0.5)
-    assert (seen.queue_bytes, seen.queue_size, seen.dropped) == (90_000, 250_000, 3)
+    (queue,) = seen.queues
+    assert (queue.waiting, queue.size, queue.dropped) == (90_000, 250_000, 3)
     assert seen.link_used == pytest.approx(0.52, abs=0.01)
-    assert Instants(run).at(7.0, 0.5).dropped == 0
+    assert Instants(run).at(7.0, 0.5).queues[0].dropped == 0
 
 
 def test_the_queue_s_size_is_that_of_the_time() -> None:
     run = with_queue(run_of(experiment(queue="250 kB", changes="4s queue=100kB"), 50e6))
-    assert [Instants(run).at(t, 0.1).queue_size for t in (3.0, 5.0)] == [250_000, 100_000]
+    assert [Instants(run).at(t, 0.1).queues[0].size for t in (3.0, 5.0)] == [250_000, 100_000]
 
 
 def test_nothing_is_known_before_the_first_sample_and_after_the_last() -> None:
@@ -93,7 +94,7 @@ def test_nothing_is_known_before_the_first_sample_and_after_the_last() -> None:
         seen = instants.at(t, 0.4)
         assert seen.flows == ()
         assert seen.throughput_bps is None
-        assert seen.queue_bytes is None
+        assert seen.queues == ()
         assert seen.link_used is None
     assert len(instants.at(5.05, 0.4).flows) == 1
 

@@ -101,6 +101,7 @@ def test_a_killed_shell_leaves_nothing_and_loses_nothing(mark: str, without_stat
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
+        (["--experiment", "parking-lot"], 2, "omit second_rate"),
         (["h9"], 2, "there is no host 'h9': use one of h1, h2, s1, s2"),
         (["--experiment", "no/such"], 2, "no/such"),
         (["--set", "rate=fast"], 2, "rate"),

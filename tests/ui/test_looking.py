@@ -191,7 +191,7 @@ def test_what_is_counted_in_a_zoom_is_of_its_time_alone(start: float) -> None:
     queue = [row for row in run.queue if row.t < start][-1:] + [
         row for row in run.queue if start <= row.t < start + 1.5
     ]
-    assert sum(history.dropped) == queue[-1].drops - (queue[0].drops if queue[0].t < start else 0)
+    assert sum(history.queues[0].dropped) == queue[-1].drops - (queue[0].drops if queue[0].t < start else 0)
     for flow, mine in history.flows.items():
         rows = [row for row in run.samples if row.flow == flow and row.t < start + 1.5]
         before = [row.retransmits for row in rows if row.t < start]

@@ -209,13 +209,14 @@ class _Law:
 def known_mistakes(experiment: Experiment) -> tuple[Mistake, ...]:
     """Return the values of known mistakes for `experiment`, except those near the expected value.
 
-    If flows differ, start late, or the path changes, only mistakes about the link and units are included. Takes a few
-    milliseconds.
+    If flows differ, start late, or the path changes, only mistakes about the link and units are included, and with two
+    bottlenecks those about units. Takes a few milliseconds.
     """
     case, expectation = case_of(experiment), expect(experiment)
     expected, cause = expectation.binding.throughput_bps, expectation.binding.limited_by
-    found = list(_of_link(case, cause))
+    found = list(_of_link(case, cause)) if experiment.link_count == 1 else []
     is_uniform = len(case.kinds) == 1 and not experiment.path.all_changes and not experiment.flows.starts
+    is_uniform &= experiment.link_count == 1
     if is_uniform and not experiment.flows.directions:
         laws = list(_laws(case))
         found += [mistake for law in laws for mistake in _of_law(case, law, cause)]

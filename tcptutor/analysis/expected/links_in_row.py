@@ -28,19 +28,20 @@ def expect_shares(experiment: Experiment) -> Expectation:
     flows = range(experiment.total_streams)
     routes = [experiment.links_of(experiment.pair_of(flow)) for flow in flows]
     rtts = [experiment.delay(flow) + PATH_RTT for flow in flows]
-    shares = [
-        (ThroughputModel.SQUARE_ROOT, square_root_shares(capacities, routes, rtts)),
-        (ThroughputModel.PROPORTIONAL, proportional_shares(capacities, routes)),
-        (ThroughputModel.MAX_MIN, max_min_shares(capacities, routes)),
-    ]
-    if {*experiment.congestion_controls} != {"reno"}:
-        shares.append(shares.pop(0))
+    shares = {
+        ThroughputModel.SQUARE_ROOT: square_root_shares(capacities, routes, rtts),
+        ThroughputModel.PROPORTIONAL: proportional_shares(capacities, routes),
+        ThroughputModel.MAX_MIN: max_min_shares(capacities, routes),
+    }
+    are_reno = {*experiment.congestion_controls} == {"reno"}
+    first = ThroughputModel.SQUARE_ROOT if are_reno else ThroughputModel.PROPORTIONAL
+    order = sorted(shares, key=lambda model: (model is not first, math.fsum(shares[model])))
     return Expectation(
-        predictions=tuple(_prediction(experiment, model, each) for model, each in shares),
+        predictions=tuple(_prediction(experiment, model, shares[model]) for model in order),
         cwnd_segments=None,
         loss_events=0.0,
         note=NOTE,
-        flows=shares[0][1],
+        flows=shares[first],
     )
 
 

@@ -11,7 +11,9 @@ from tcptutor.study.live import Live
 from tcptutor.ui.widgets.chart.history import History
 from tcptutor.ui.widgets.chart.strips import DROPPED
 
-_QUEUE_COLUMNS, _SHORT_QUEUE_COLUMNS = 12, 5
+_QUEUE_COLUMNS = 12
+_SHORT_QUEUES = 5, 3, 0
+"""Columns of each of two queues, whatever fits first."""
 
 _SILENCE_S = 0.6
 """Seconds without progress after which a host counts as silent."""
@@ -29,7 +31,8 @@ def live_line(live: Live, history: History, width: int) -> Line:
     path = experiment.path
     senders = _senders(experiment, history)
     if experiment.link_count > 1:
-        return _row(live, history).fit(width)
+        lines = [_row(live, history, columns) for columns in _SHORT_QUEUES]
+        return next((line for line in lines if len(line.text) <= width), lines[-1]).fit(width)
     left: list[Piece] = [*senders, (" s1 ", TEXT), *_gauge(live, history, 0, _QUEUE_COLUMNS)]
     right = f" s2 {' '.join(f'h{2 * pair + 2}' for pair in range(experiment.pairs))}"
     facts = [units.rate(path.rate) if path.rate else "no rate limit"]
@@ -61,7 +64,7 @@ def _senders(experiment: Experiment, history: History) -> Iterator[Piece]:
         yield (f"h{2 * pair + 1}", STRONG if sends else MUTED)
 
 
-def _row(live: Live, history: History) -> Line:
+def _row(live: Live, history: History, columns: int) -> Line:
     """Return the state of two bottlenecks in a row, with the hosts at each of the three switches.
 
     ▶h1▶h3 s1 ▕███ ▏52 kB ▼22 ═▶ h4▶h5 s2 ▕████▏97 kB ▼31 ═▶ s3 h2 h6
@@ -77,7 +80,7 @@ def _row(live: Live, history: History) -> Line:
                 pieces.append((f"h{2 * pair + 2} ", TEXT))
         pieces += [
             (f" {switch} ", TEXT),
-            *_gauge(live, history, link, _SHORT_QUEUE_COLUMNS),
+            *_gauge(live, history, link, columns),
             (" ═▶ ", _LINK_STYLE),
         ]
     receivers = (f"h{2 * pair + 2}" for pair in range(experiment.pairs) if 1 in experiment.links_of(pair))
@@ -93,10 +96,11 @@ def _gauge(live: Live, history: History, link: int, columns: int) -> list[Piece]
     eighths = min(8 * columns, round(waiting / path.queue * 8 * columns))
     bar = _EIGHTHS[8] * (eighths // 8) + (_EIGHTHS[eighths % 8] if eighths % 8 else "")
     is_full = waiting > 0.9 * path.queue
+    bar_pieces = (
+        [("▕", MUTED), (bar.ljust(columns), BAD if is_full else "block"), ("▏", MUTED)] if columns else []
+    )
     return [
-        ("▕", MUTED),
-        (bar.ljust(columns), BAD if is_full else "block"),
-        ("▏", MUTED),
+        *bar_pieces,
         (f"{sizes.decimal(waiting, 2):>8}", TEXT),
         (f" {DROPPED}{queue.total_dropped}", BAD if queue.total_dropped else MUTED),
     ]
