@@ -45,8 +45,8 @@ CASES = {
     "unknown experiment": (
         STEP,
         'name = "random-loss"',
-        'name = "x"',
-        ["experiment.name", "streams/x'", "random-loss"],
+        'name = "random-los"',
+        ["experiment.name", "streams/random-los'", "did you mean parallel-streams/random-loss"],
     ),
     "value without unit": (
         STEP,
