@@ -54,7 +54,7 @@ from tcptutor.course.lesson_file import (
 )
 from tcptutor.course.outline import Course, Module, read_course
 from tcptutor.course.paths import PRETEST
-from tcptutor.course.published import damaged, implausible, is_of_document, unresolved
+from tcptutor.course.published import damaged, implausible, is_citation, is_of_document, unresolved
 from tcptutor.course.step import Step
 from tcptutor.spec import Experiment
 
@@ -188,10 +188,13 @@ def _experiment(experiment: Experiment, say: Say, *, needs_source: bool) -> Iter
     if not experiment.title.strip():
         yield say("is empty", "title")
     if not experiment.sources and needs_source:
-        yield say("is empty: name the published result it corresponds to", "sources")
+        yield say(
+            'is empty: name the published result it corresponds to, or a work, "author: title, year"',
+            "sources",
+        )
     for source in experiment.sources:
         reason = unresolved(source)
-        if reason and (needs_source or is_of_document(source)):
+        if reason and not is_citation(source) and (needs_source or is_of_document(source)):
             yield say(reason, "sources")
 
 

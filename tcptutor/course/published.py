@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -159,6 +160,11 @@ def documents() -> dict[str, frozenset[str]]:
 def is_of_document(source: str) -> bool:
     """Return whether `source` names a document of assets/published, and not one of the author's own."""
     return source.partition(":")[0].strip() in documents()
+
+
+def is_citation(source: str) -> bool:
+    """Return whether `source` cites a work by its year, "author: title, 1991", and no document of assets/published."""
+    return re.search(r", (19|20)\d\d$", source) is not None and not is_of_document(source)
 
 
 def unresolved(source: str) -> str:
