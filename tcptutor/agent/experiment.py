@@ -14,7 +14,7 @@ from tcptutor.agent.network import Host, Interface, Network
 from tcptutor.agent.traffic import RunningTraffic
 from tcptutor.run import Environment
 from tcptutor.spec import Experiment
-from tcptutor.spec.parts import HEADERS
+from tcptutor.spec.frame_sizes import HEADERS
 from tcptutor.wire import plan
 from tcptutor.wire.plan import Chain, Qdisc
 from tcptutor.wire.protocol import Phase

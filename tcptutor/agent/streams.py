@@ -30,7 +30,7 @@ from tcptutor.agent.transfers import TransferTimes
 from tcptutor.base.errors import LabError
 from tcptutor.run.samples import TransferRecord
 from tcptutor.spec import LENGTH
-from tcptutor.spec.parts import REQUEST
+from tcptutor.spec.frame_sizes import REQUEST
 
 _SO_MAX_PACING_RATE = 47
 """asm-generic/socket.h"""

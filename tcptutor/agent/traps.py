@@ -17,7 +17,7 @@ from tcptutor.agent.netlink import TcpMetrics
 from tcptutor.agent.network import Host, Network, network_of
 from tcptutor.base.errors import LabError, UsageError, unknown
 from tcptutor.spec import Experiment, Path
-from tcptutor.spec.parts import ETHERNET_HEADER
+from tcptutor.spec.frame_sizes import ETHERNET_HEADER
 from tcptutor.wire import plan
 
 Trap = Callable[[Network, Experiment], None]

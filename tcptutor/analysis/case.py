@@ -14,7 +14,7 @@ import msgspec
 
 from tcptutor.base import units
 from tcptutor.spec import Experiment, Path, default_burst
-from tcptutor.spec.parts import ETHERNET_HEADER
+from tcptutor.spec.frame_sizes import ETHERNET_HEADER
 from tcptutor.spec.rate_trace import mean_rate
 from tcptutor.spec.short_flows import arrivals
 from tcptutor.theory import INITIAL_WINDOW, LIMITED, sawtooth_utilisation, shared_utilisation

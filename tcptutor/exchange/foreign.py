@@ -11,7 +11,7 @@ from tcptutor.base.errors import ParameterError
 from tcptutor.base.printable import escaped
 from tcptutor.run import SSTHRESH_INFINITE, Environment, Fidelity, Run, Sample
 from tcptutor.spec import PARAMETERS, Experiment, Flows, build
-from tcptutor.spec.parts import WIRE_FRAMING
+from tcptutor.spec.frame_sizes import WIRE_FRAMING
 
 BACKEND = "imported"
 

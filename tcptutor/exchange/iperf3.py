@@ -21,7 +21,7 @@ from tcptutor.exchange.iperf3_document import MOST, Document, rate_of
 from tcptutor.exchange.iperf3_udp import ImportedUdpFlow, udp_flows
 from tcptutor.run import FlowResult, Run, Sample, mean_of_known
 from tcptutor.spec import Flows
-from tcptutor.spec.parts import HEADERS, TIMESTAMP_OPTION
+from tcptutor.spec.frame_sizes import HEADERS, TIMESTAMP_OPTION
 from tcptutor.wire.iperf3_json import StreamRow, StreamSummary
 
 _SHORTEST = 1e-3

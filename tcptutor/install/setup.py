@@ -19,7 +19,7 @@ from tcptutor.install.findings import bars, megabytes
 from tcptutor.install.setup_plan import ANY_LAB, Plan, TargetLab
 from tcptutor.run import Run, lab_parts
 from tcptutor.spec import Experiment, build
-from tcptutor.spec.parts import ETHERNET_HEADER
+from tcptutor.spec.frame_sizes import ETHERNET_HEADER
 
 
 def run_setup(

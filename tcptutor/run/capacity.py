@@ -12,7 +12,8 @@ from typing import NamedTuple
 from tcptutor.base import units
 from tcptutor.run import FlowResult, QueueSample, UdpResult
 from tcptutor.spec import Experiment, default_burst
-from tcptutor.spec.parts import ETHERNET_HEADER, Path, trace_burst
+from tcptutor.spec.frame_sizes import ETHERNET_HEADER, trace_burst
+from tcptutor.spec.parts import Path
 from tcptutor.spec.rate_trace import mean_rate
 
 SLACK = 0.03

@@ -18,7 +18,7 @@ from tcptutor.run import (
 )
 from tcptutor.run.capacity import FlowSpan
 from tcptutor.spec import Experiment
-from tcptutor.spec.parts import ETHERNET_HEADER, HEADERS
+from tcptutor.spec.frame_sizes import ETHERNET_HEADER, HEADERS
 
 LATE = 0.002
 """Delay after which a timer counts as late, s."""

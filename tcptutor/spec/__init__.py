@@ -6,6 +6,8 @@ converts it to base units and computes derived values (queue in bytes, BDP).
 
 from tcptutor.spec.build import SCALES, build
 from tcptutor.spec.check import check, check_plausible
+from tcptutor.spec.definition import Experiment
+from tcptutor.spec.frame_sizes import LENGTH, bdp, default_burst
 from tcptutor.spec.parameters import (
     PARAMETERS,
     Parameter,
@@ -15,17 +17,7 @@ from tcptutor.spec.parameters import (
     settings,
     shown_settings,
 )
-from tcptutor.spec.parts import (
-    ALGORITHMS,
-    LENGTH,
-    Change,
-    Experiment,
-    Flows,
-    Hosts,
-    Path,
-    bdp,
-    default_burst,
-)
+from tcptutor.spec.parts import ALGORITHMS, Change, Flows, Hosts, Path
 from tcptutor.spec.topology import Topology, bottleneck_interface, host_names, interface_names
 
 __all__ = [

@@ -9,8 +9,10 @@ from tcptutor.base import units
 from tcptutor.base.errors import ParameterError, quoted
 from tcptutor.spec import rate_trace
 from tcptutor.spec.check import check
+from tcptutor.spec.definition import Experiment
+from tcptutor.spec.frame_sizes import ETHERNET_HEADER, bdp
 from tcptutor.spec.parameters import PARAMETERS, read, read_sysctl, sysctl_name
-from tcptutor.spec.parts import ETHERNET_HEADER, Experiment, Flows, Hosts, Path, bdp
+from tcptutor.spec.parts import Flows, Hosts, Path
 
 _KEYS = {"title", "parameters", "paper", "pairs", "seed", "sources"}
 _SIZES = ("queue", "window", "send_buffer", "buffer", "reverse_queue", "second_queue", "changes")

@@ -12,8 +12,10 @@ from tcptutor.base.printable import is_printable
 from tcptutor.spec import short_flows
 from tcptutor.spec.check_links import link_rules
 from tcptutor.spec.check_streams import MOST_FLOWS, check_plausible_streams, stream_rules
+from tcptutor.spec.definition import Experiment
+from tcptutor.spec.frame_sizes import HEADERS
 from tcptutor.spec.parameters import CHANGEABLE, PARAMETERS, Parameter, read_sysctl, sysctl_name
-from tcptutor.spec.parts import ALGORITHMS, HEADERS, Experiment, Path
+from tcptutor.spec.parts import ALGORITHMS, Path
 
 _PROBABILITIES = ("loss", "loss_correlation", "duplicate", "reorder", "reverse_loss")
 _MIN_PROBABILITY = 1e-9

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tcptutor.base.errors import UsageError
-from tcptutor.spec.parts import Experiment, Path
+from tcptutor.spec.definition import Experiment
+from tcptutor.spec.parts import Path
 
 _ELSEWHERE = (
     "jitter",

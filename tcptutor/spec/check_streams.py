@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from tcptutor.base.errors import ParameterError
-from tcptutor.spec.parts import Change, Experiment
+from tcptutor.spec.definition import Experiment
+from tcptutor.spec.parts import Change
 
 MOST_FLOWS = 256
 """Largest number of TCP flows of a run in the lab, those that end before it included."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tcptutor.spec.parts import Experiment
+from tcptutor.spec.definition import Experiment
 
 PORTS_PER_RUN = 512
 """Source ports reserved for the flows of a run."""

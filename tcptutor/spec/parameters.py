@@ -10,7 +10,8 @@ import msgspec
 from tcptutor.base import units
 from tcptutor.base.errors import ParameterError, UnitError, near, quoted, unknown
 from tcptutor.spec import rate_trace
-from tcptutor.spec.parts import ALGORITHMS, OF_ENDS, Change, Experiment
+from tcptutor.spec.definition import Experiment
+from tcptutor.spec.parts import ALGORITHMS, OF_ENDS, Change
 from tcptutor.spec.topology import CROSSINGS, Topology
 
 

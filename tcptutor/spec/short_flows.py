@@ -6,7 +6,7 @@ import math
 import random
 from typing import NamedTuple
 
-from tcptutor.spec.parts import Experiment
+from tcptutor.spec.definition import Experiment
 
 MOST = 2000
 """Largest expected number of short flows in a run."""

@@ -4,7 +4,7 @@ Bytes, seconds and probabilities in; bit/s, segments or ratios out. Outside its 
 ParameterError that names the parameter, the bound and the reason.
 """
 
-from tcptutor.spec.parts import WIRE_FRAMING
+from tcptutor.spec.frame_sizes import WIRE_FRAMING
 from tcptutor.theory.bbr import (
     BBR_CWND_GAIN,
     BBR_LOSS_HELD,

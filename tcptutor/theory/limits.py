@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tcptutor.spec.parts import ETHERNET_HEADER, HEADERS, TIMESTAMP_OPTION
+from tcptutor.spec.frame_sizes import ETHERNET_HEADER, HEADERS, TIMESTAMP_OPTION
 from tcptutor.theory.domain import at_least, path, positive, require
 
 EMULATED_FRAMING = ETHERNET_HEADER

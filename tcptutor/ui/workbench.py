@@ -12,8 +12,8 @@ from tcptutor.course.experiments import Catalogue, rebuilt, same_settings
 from tcptutor.course.personal import SEEDS
 from tcptutor.journal.saved import SavedBench
 from tcptutor.spec import ALGORITHMS, PARAMETERS, Experiment
+from tcptutor.spec.frame_sizes import bdp
 from tcptutor.spec.parameters import read, read_sysctl, sysctl_name
-from tcptutor.spec.parts import bdp
 from tcptutor.study.live import ComparisonRun, Live
 from tcptutor.ui.knobs import GROUPS, SEED, SYSCTL, can_turn, turn_value
 

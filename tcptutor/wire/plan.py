@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from tcptutor.spec import Path, default_burst
-from tcptutor.spec.parts import ETHERNET_HEADER, trace_burst
+from tcptutor.spec.frame_sizes import ETHERNET_HEADER, trace_burst
 
 UNSHAPED = 1e10
 """Rate for which netem's queue is sized on a path without a shaper, bit/s."""

@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from tcptutor.run import frames
-from tcptutor.spec.parts import ALL_HEADERS
+from tcptutor.spec.frame_sizes import ALL_HEADERS
 
 
 def _place(size: int, seconds: int, ns: int, length: int, data: bytes) -> bytes:

@@ -18,7 +18,7 @@ from tcptutor.agent.session.datagrams import Datagrams
 from tcptutor.agent.session.state import KernelState, changes
 from tcptutor.run import Environment, UdpResult
 from tcptutor.spec import LENGTH, Change, Experiment
-from tcptutor.spec.parts import ETHERNET_HEADER, UDP_HEADERS
+from tcptutor.spec.frame_sizes import ETHERNET_HEADER, UDP_HEADERS
 from tcptutor.wire import tcp_info
 from tcptutor.wire.protocol import RunDetected
 from tcptutor.wire.tcp_info import AT

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from tcptutor.agent.netlink import ROOT, ClassState, FilterState, QdiscState
 from tcptutor.agent.network import Interface
 from tcptutor.agent.session.classify import Ends, choose
-from tcptutor.spec.parts import ETHERNET_HEADER
+from tcptutor.spec.frame_sizes import ETHERNET_HEADER
 
 _QUEUES = ("codel", "fq_codel", "fq", "cake", "red")
 """Queues that `spec.Path.qdisc` distinguishes from a fifo."""

@@ -26,7 +26,8 @@ from tcptutor.analysis.expected.window import errors_with_start, mean_window
 from tcptutor.base import sizes, units
 from tcptutor.run import frames
 from tcptutor.spec import Experiment
-from tcptutor.spec.parts import ETHERNET_HEADER, OF_HOSTS
+from tcptutor.spec.frame_sizes import ETHERNET_HEADER
+from tcptutor.spec.parts import OF_HOSTS
 from tcptutor.theory import ACK_EVERY, BBR_LOSS_HELD
 from tcptutor.theory.models import MODELLED, ThroughputModel
 

@@ -19,7 +19,7 @@ from tcptutor.analysis.observed.flow import Trace
 from tcptutor.analysis.observed.measured import Measured, is_imported
 from tcptutor.base import units
 from tcptutor.run import FlowResult, Run, UdpResult
-from tcptutor.spec.parts import WIRE_FRAMING
+from tcptutor.spec.frame_sizes import WIRE_FRAMING
 
 FULL = 0.95
 """Link utilization from which the link is full, with or without a queue."""

@@ -9,7 +9,7 @@ from typing import Any
 from tcptutor import theory
 from tcptutor.base import units
 from tcptutor.base.errors import UnitError, UsageError, unknown
-from tcptutor.spec.parts import HEADERS, TIMESTAMP_OPTION
+from tcptutor.spec.frame_sizes import HEADERS, TIMESTAMP_OPTION
 
 Points = tuple[tuple[float, float], ...]
 Values = Mapping[str, Any]

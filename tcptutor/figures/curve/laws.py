@@ -13,7 +13,7 @@ from tcptutor import theory
 from tcptutor.base.errors import ParameterError, UsageError, unknown
 from tcptutor.figures.curve.law import MSS, REQUIRED, ROUND_TRIPS, TIME, Law, Traced, Values, goodput
 from tcptutor.figures.curve.packet_laws import PACKET_LAWS
-from tcptutor.spec.parts import ETHERNET_HEADER, HEADERS, TIMESTAMP_OPTION
+from tcptutor.spec.frame_sizes import ETHERNET_HEADER, HEADERS, TIMESTAMP_OPTION
 from tcptutor.theory.catalogue import MODELS
 
 

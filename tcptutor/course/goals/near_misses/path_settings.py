@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tcptutor.course.goals.goal import PLACED, Condition
 from tcptutor.course.goals.lab_view import carries_data, contributors
 from tcptutor.course.goals.near_misses.slip import Attempt, Slip, amount, and_list, rate
-from tcptutor.spec.parts import ETHERNET_HEADER
+from tcptutor.spec.frame_sizes import ETHERNET_HEADER
 from tcptutor.spec.topology import bottleneck_interface
 
 _BACK = ("delay", "loss", "rate")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tcptutor.course.goals.lab_view import carries_data, chain, contributions, is_on_path
 from tcptutor.course.goals.near_misses.slip import Attempt, Slip, amount, and_list, rate
-from tcptutor.spec.parts import ETHERNET_HEADER
+from tcptutor.spec.frame_sizes import ETHERNET_HEADER
 from tcptutor.wire.kernel_state import QdiscSettings
 
 _LATE = 1e-3
