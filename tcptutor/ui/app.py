@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import os
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -24,9 +23,9 @@ from tcptutor.journal.saved import Benches, Drafts, Settings
 from tcptutor.study import pages
 from tcptutor.study.own_course import OwnCourse
 from tcptutor.study.pages import ModulePage
-from tcptutor.ui import themes
 from tcptutor.ui.app_keys import BINDINGS, STUDY_ACTIONS
-from tcptutor.ui.frame import SCREEN_STYLES, START_STYLES, Frame
+from tcptutor.ui.choosing_app import ChoosingApp
+from tcptutor.ui.frame import SCREEN_STYLES, START_STYLES
 from tcptutor.ui.messages import (
     GoalsUpdated,
     LabChanged,
@@ -38,7 +37,6 @@ from tcptutor.ui.messages import (
     SweepEnded,
     SweepUpdated,
 )
-from tcptutor.ui.motion import MotionChoice
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.screens.home import HomeScreen
 from tcptutor.ui.widgets.home.facts import HomeCopy, HomeFacts, gather
@@ -65,7 +63,7 @@ def _import_page_modules() -> None:
     from tcptutor.ui.screens import history, lesson  # noqa: F401, PLC0415
 
 
-class TutorApp(Frame):
+class TutorApp(ChoosingApp):
     """The tcptutor application.
 
     `make_lab` makes the lab, after the first frame. `problems` reads all lessons and returns their problems, a line
@@ -91,7 +89,6 @@ class TutorApp(Frame):
         self.journal, self._own_course = journal, OwnCourse(course, journal, enrolment)
         self.drafts = Drafts(folder.parent if folder else None)
         """Unsubmitted input on pages."""
-        self.motion = MotionChoice(os.environ, self.settings, self.line)
         self._find_problems, self.problems = problems, tuple[str, ...]()
         self._has_unsaved, self._was_persistent = bool(journal.unsaved), journal.is_persistent
         self._make_lab = make_lab
@@ -121,42 +118,6 @@ class TutorApp(Frame):
             self._complete_start()
         await super().on_event(event)
 
-    def choose_motion(self, on: bool) -> None:
-        """Turn the motion of figures on or off."""
-        if problem := self.motion.choose(on):
-            self.notify(problem, severity="warning")
-        self._point_at_file("motion")
-
-    def choose_words(self, in_words: bool) -> None:
-        """Describe figures in words, or draw them, now and in later sessions."""
-        from tcptutor.ui.widgets.prose.figure import FigureView  # noqa: PLC0415  # not for the first frame
-
-        self._keep(partial(self.settings.set_figures_in_words, in_words))
-        self._point_at_file("figures_in_words")
-        for screen in self.screen_stack:
-            for figure in screen.query(FigureView):
-                figure.show_in_words(in_words)
-            if isinstance(screen, TutorScreen):
-                screen.schedule_keys()
-
-    def choose_daily_minutes(self, minutes: int) -> None:
-        """Set the goal of a day, in minutes; 0 for none."""
-        self._keep(partial(self.settings.set_daily_minutes, minutes))
-        self._point_at_file("daily_minutes")
-        for screen in self._mounted_screens():
-            screen.goal_changed()
-
-    def choose_bell(self, rings: bool) -> None:
-        """Ring the terminal's bell at the end of a long run, or not, now and in later sessions."""
-        self._keep(partial(self.settings.set_bell, rings))
-        self._point_at_file("bell")
-
-    def choose_theme(self, name: str) -> None:
-        """Show all in a theme of `themes.LOOKS`, now and in later sessions."""
-        self.theme = themes.named(name).name
-        self._keep(partial(self.settings.set_theme, name))
-        self._point_at_file("theme")
-
     def change_course(self, course: KnownCourse) -> None:
         """Leave this course for another one of the student's."""
         assert self.course_switch is not None
@@ -166,18 +127,6 @@ class TutorApp(Frame):
             self.notify(str(error), severity="error", timeout=15)
         else:
             self.exit()
-
-    def _point_at_file(self, setting: str) -> None:
-        """Say that a choice does not last if the user's configuration file has the setting."""
-        file = self.configuration.own
-        if setting in file.lines:
-            self.notify(f"Until you quit: {file.path}:{file.lines[setting]} sets {setting}.", timeout=10)
-
-    def _keep(self, store: Callable[[], None]) -> None:
-        try:
-            store()
-        except JournalError as error:
-            self.notify(str(error), severity="warning")
 
     def get_default_screen(self) -> Screen[None]:
         return HomeScreen()
@@ -244,7 +193,7 @@ class TutorApp(Frame):
             if self.journal.is_persistent and not self._was_persistent and self.journal.notice:
                 self.notify(self.journal.notice, severity="warning", timeout=30, markup=False)
             self._was_persistent = self.journal.is_persistent
-            for screen in self._mounted_screens():
+            for screen in self.mounted_screens():
                 screen.show_saved()
 
     # Enrollment
@@ -275,7 +224,7 @@ class TutorApp(Frame):
             self.open_step(*here)
             return True
         self.notify(self._take_enrolment(), timeout=15)
-        for screen in self._mounted_screens():
+        for screen in self.mounted_screens():
             screen.enrolment_changed()
         return False
 
@@ -291,7 +240,7 @@ class TutorApp(Frame):
         self._is_course_read = True
         if self._first_module and self.problems:
             self.notify("\n".join(_shorten(self.problems)), severity="warning", timeout=30, markup=False)
-        for screen in self._mounted_screens():
+        for screen in self.mounted_screens():
             screen.course_read()
         await self._index_course()
         from tcptutor.study.background import freeze_gc  # noqa: PLC0415  # not for the first frame
@@ -375,7 +324,7 @@ class TutorApp(Frame):
         super().exit(*args, **how)
 
     def _keep_drafts(self) -> None:
-        for screen in self._mounted_screens():
+        for screen in self.mounted_screens():
             screen.keep_drafts()
 
     def action_open_bench(self, experiment: str = "") -> None:
@@ -540,7 +489,7 @@ class TutorApp(Frame):
 
     @on(LabChanged)
     def _lab_changed(self) -> None:
-        for screen in self._mounted_screens():
+        for screen in self.mounted_screens():
             screen.show_lab()
 
     @on(RunUpdated)
@@ -562,7 +511,7 @@ class TutorApp(Frame):
     def _update_screens(self, message: Message) -> None:
         if isinstance(message, RunFinished | SweepEnded):
             self.window.end_progress(rings=self.settings.bell)
-        for screen in self._mounted_screens():
+        for screen in self.mounted_screens():
             screen.bench_changed(message)
 
     def on_session_updated(self, message: SessionUpdated) -> None:
@@ -589,13 +538,6 @@ class TutorApp(Frame):
             files = ", ".join(session.files_left_out)
             message = f"not saved from ~, too large or too many: {files}"
             self.notify(message, severity="warning", timeout=15, markup=False)
-
-    def _mounted_screens(self) -> Iterable[TutorScreen]:
-        if self.is_leaving or not self.is_running:
-            return
-        for screen in self.screen_stack:
-            if isinstance(screen, TutorScreen) and screen.is_mounted:
-                yield screen
 
 
 def _shorten(problems: Sequence[str]) -> Iterable[str]:

@@ -130,7 +130,7 @@ class PreviewApp(TutorApp):
             await self.open_step(*first)
         if following and following.notice:
             self.notify(following.notice)
-        for screen in self._mounted_screens():
+        for screen in self.mounted_screens():
             screen.course_read()
 
     async def _check(self) -> None:
