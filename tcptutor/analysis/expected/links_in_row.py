@@ -23,11 +23,16 @@ NOTE = "two bottlenecks: the models of one link do not apply, and these shares a
 def expect_shares(experiment: Experiment) -> Expectation:
     """Return the shares of the flows by each reference, of which the square-root law comes first for Reno."""
     ratio = payload_ratio(experiment)
-    rates = (experiment.at_link(link).path.rate or 0.0 for link in range(experiment.link_count))
-    capacities = [rate * ratio for rate in rates]
+    paths = [experiment.at_link(link).path for link in range(experiment.link_count)]
+    capacities = [(path.rate or 0.0) * ratio for path in paths]
     flows = range(experiment.total_streams)
     routes = [experiment.links_of(experiment.pair_of(flow)) for flow in flows]
-    rtts = [experiment.delay(flow) + PATH_RTT for flow in flows]
+    # Flows lose segments when a queue is full.
+    waits = [8 * path.queue / path.rate if path.rate else 0.0 for path in paths]
+    rtts = [
+        experiment.delay(flow) + PATH_RTT + math.fsum(waits[link] for link in route)
+        for flow, route in zip(flows, routes, strict=True)
+    ]
     shares = {
         ThroughputModel.SQUARE_ROOT: square_root_shares(capacities, routes, rtts),
         ThroughputModel.PROPORTIONAL: proportional_shares(capacities, routes),
