@@ -21,11 +21,18 @@ NOTE = "two bottlenecks: the models of one link do not apply, and these shares a
 
 
 def expect_shares(experiment: Experiment) -> Expectation:
-    """Return the shares of the flows by each reference, of which the square-root law comes first for Reno."""
+    """Return the shares of the flows by each reference, of which the square-root law comes first for Reno.
+
+    If the number of flows changes, they are the shares of those that are open at the end of the warm-up.
+    """
     ratio = payload_ratio(experiment)
     paths = [experiment.at_link(link).path for link in range(experiment.link_count)]
     capacities = [(path.rate or 0.0) * ratio for path in paths]
-    flows = range(experiment.total_streams)
+    flows = [
+        flow
+        for flow in range(experiment.total_streams)
+        if not experiment.lives or experiment.is_open(flow, experiment.flows.warmup)
+    ]
     routes = [experiment.links_of(experiment.pair_of(flow)) for flow in flows]
     # Flows lose segments when a queue is full.
     waits = [8 * path.queue / path.rate if path.rate else 0.0 for path in paths]
@@ -42,30 +49,32 @@ def expect_shares(experiment: Experiment) -> Expectation:
     first = ThroughputModel.SQUARE_ROOT if are_reno else ThroughputModel.PROPORTIONAL
     order = sorted(shares, key=lambda model: (model is not first, math.fsum(shares[model])))
     return Expectation(
-        predictions=tuple(_prediction(experiment, model, shares[model]) for model in order),
+        predictions=tuple(_prediction(model, shares[model], routes) for model in order),
         cwnd_segments=None,
         loss_events=0.0,
         note=NOTE,
-        flows=shares[first],
+        flows=() if experiment.lives else shares[first],
     )
 
 
-def _prediction(experiment: Experiment, model: ThroughputModel, shares: Sequence[float]) -> Prediction:
+def _prediction(
+    model: ThroughputModel, shares: Sequence[float], routes: Sequence[tuple[int, ...]]
+) -> Prediction:
     return Prediction(
         model=model,
         label=model.label,
         throughput_bps=math.fsum(shares),
-        formula=_by_route(experiment, shares),
+        formula=_by_route(shares, routes),
         tolerance=min(1.0, UNKNOWN),
         tolerance_from={"model": min(1.0, UNKNOWN)},
         limited_by="bottleneck",
     )
 
 
-def _by_route(experiment: Experiment, shares: Sequence[float]) -> str:
+def _by_route(shares: Sequence[float], routes: Sequence[tuple[int, ...]]) -> str:
     """Return the rate of a flow over each route: "2.49 Mbit/s over both, 7.07 Mbit/s over s1 to s2, ..."."""
     names = {(0, 1): "both", (0,): "s1 to s2", (1,): "s2 to s3"}
     found: dict[str, float] = {}
-    for flow, rate in enumerate(shares):
-        found.setdefault(names[experiment.links_of(experiment.pair_of(flow))], rate)
+    for rate, route in zip(shares, routes, strict=True):
+        found.setdefault(names[route], rate)
     return ", ".join(f"{units.rate(rate)} over {name}" for name, rate in found.items())
