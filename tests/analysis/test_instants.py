@@ -16,7 +16,7 @@ from tcptutor.run.samples import SSTHRESH_INFINITE
 
 from . import audit
 from .raw import Raw
-from .synthetic import empty, experiment, losing, run_of, with_queue
+from .synthetic import at_different_times, empty, experiment, losing, run_of, with_queue
 
 HELD = ("cwnd, ", "between the losses ", "cwnd is what the loss ")
 """What is said of a second without a loss of its own begins so."""
@@ -339,6 +339,12 @@ def test_the_aggregate_is_the_sum_of_the_flows() -> None:
     for n, (t, rate) in enumerate(throughput.points):
         assert rate == pytest.approx(sum(throughput.flow_points(flow)[n][1] for flow in throughput.flows))
         assert rate == pytest.approx(3e6 + 1e6 * (2 * t - 0.5), rel=1e-3)
+
+
+def test_a_late_flow_has_no_points_before_it_begins() -> None:
+    throughput = Throughput()
+    throughput.add(at_different_times(5e6, 10, 4).samples)
+    assert [flow_points[0][0] for flow_points in map(throughput.flow_points, (0, 1))] == [0.5, 4.5]
 
 
 def test_batches_give_what_all_at_once_gives() -> None:

@@ -327,6 +327,8 @@ class Throughput:
         self.step = step
         self._last: dict[int, Sample] = {}
         self._bytes: dict[int, list[float]] = {}
+        self._first: dict[int, int] = {}
+        """Step of each flow's first sample."""
         self._total: list[float] = []
         self._latest = 0.0
 
@@ -334,6 +336,8 @@ class Throughput:
         """Add the next samples."""
         for sample in samples:
             before = self._last.get(sample.flow)
+            if before is None:
+                self._first[sample.flow] = int(sample.t / self.step)
             if before is None or sample.t > before.t:
                 self._last[sample.flow] = sample
                 self._latest = max(self._latest, sample.t)
@@ -355,8 +359,8 @@ class Throughput:
         return self._points(self._total)
 
     def flow_points(self, flow: int) -> Points:
-        """Return the points of a flow; empty before its second sample."""
-        return self._points(self._bytes.get(flow, []))
+        """Return the points of a flow from its first step on; empty before its second sample."""
+        return self._points(self._bytes.get(flow, []))[self._first.get(flow, 0) :]
 
     @property
     def flows(self) -> tuple[int, ...]:
