@@ -7,8 +7,7 @@ from itertools import pairwise
 import pytest
 
 from tcptutor.figures.kinds.network import InterfaceNote, NetworkFigure, of_experiment, of_state
-from tcptutor.figures.network.topology import link_ports, pair_ports
-from tcptutor.spec import Experiment, Hosts, Path, interface_names
+from tcptutor.spec import Experiment, Hosts, Path, Topology, interface_names
 from tcptutor.wire.kernel_state import InterfaceState, QdiscSettings, SessionState
 
 WIDTHS = (40, 46, 60, 78)
@@ -24,19 +23,15 @@ def texts(figure: NetworkFigure, width: int = 46) -> list[str]:
 
 
 @pytest.mark.parametrize("pairs", [1, 2, 3, 4])
-def test_the_interfaces_are_those_of_the_lab(pairs: int) -> None:
-    ports = [name for pair in range(pairs) for name in pair_ports(pair, pairs)]
-    assert sorted([*ports, *link_ports(pairs)]) == sorted(interface_names(pairs))
-
-
-@pytest.mark.parametrize("pairs", [1, 2, 3, 4])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_every_interface_is_named(pairs: int, width: int) -> None:
     lines = texts(NetworkFigure(id="lab", pairs=pairs), width)
     drawn = "\n".join(lines)
     assert max(map(len, lines)) <= width
     for name in interface_names(pairs):
-        is_full = pairs == 1 or width >= 60 or name in link_ports(pairs) or (width >= 42 and name[0] == "s")
+        is_full = (
+            pairs == 1 or width >= 60 or name in Topology(pairs).links[0] or (width >= 42 and name[0] == "s")
+        )
         shown = name if is_full else name.partition("-")[2]
         assert shown in drawn or name.partition("-")[0] in drawn
 
@@ -101,3 +96,32 @@ def test_a_mark_on_another_network_is_a_problem() -> None:
     assert list(NetworkFigure(id="lab", mark=("s1-eth3",)).problems())
     assert not list(NetworkFigure(id="lab", pairs=2, mark=("s1-eth3",)).problems())
     assert NetworkFigure(id="lab", pairs=5).contradiction() is not None
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_three_switches_stand_in_a_row_with_their_hosts_below(width: int) -> None:
+    parts = {"rate": 10e6, "second_rate": 5e6, "second_delay": 0.02}
+    made = Experiment(name="m/e", path=Path(crosses=("both", "first", "second"), **parts), pairs=3)  # type: ignore[arg-type]
+    figure = of_experiment(made)
+    lines = texts(figure, width)
+    assert max(map(len, lines)) <= width
+    assert [lines[0].index(switch) for switch in ("s1", "s2", "s3")] == [
+        1,
+        width_of(width) + 1,
+        2 * width_of(width) + 1,
+    ]
+    below = [line.split("─")[1:] for line in lines[2:4]]
+    assert [[part.split()[0] for part in parts] for parts in below] == [
+        ["h1", "h4", "h2"],
+        ["h3", "h5", "h6"],
+    ]
+    assert any(
+        "s2-eth2" in line and "5 Mbit/s" in line
+        for line in (" ".join(lines[at : at + 3]) for at in range(len(lines)))
+    )
+    assert "h5 sends to h6 over the link from s2 to s3" in figure.describe()
+
+
+def width_of(width: int) -> int:
+    """The columns of a switch."""
+    return min(width, 72) // 3

@@ -25,10 +25,10 @@ from tcptutor.figures.figure import Figure, FindExperiment, Problem
 from tcptutor.figures.lines import MUTED, Line
 from tcptutor.figures.network import drawing
 from tcptutor.figures.network.settings import NetworkSettings, of_hosts, planned, reported, shared_mtu
-from tcptutor.figures.network.topology import MAX_PAIRS
-from tcptutor.spec import Experiment, interface_names
+from tcptutor.spec import Experiment, Topology, interface_names
 from tcptutor.wire.kernel_state import SessionState
 
+MAX_PAIRS = 4
 _NOTHING_SET = "no delay, loss or rate is set"
 
 
@@ -74,10 +74,10 @@ class NetworkFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="ne
                 yield key, unknown("interface", name, names)
 
     def draw(self, width: int, t: float = 0.0) -> list[Line]:  # noqa: ARG002
-        return [*drawing.draw(self.pairs, width, self.mark), *self._details(width)]
+        return [*drawing.draw(self._topology(), width, self.mark), *self._details(width)]
 
     def describe(self) -> str:
-        sentences = [drawing.sentence(self.pairs)]
+        sentences = [drawing.sentence(self._topology())]
         for name, lines in self._settings().items():
             sentences.append(f"{name}: {'; '.join(f'{each.kind} {each.text}'.strip() for each in lines)}.")
         sentences += [f"{note.at}: {note.text.rstrip('.')}." for note in self.notes]
@@ -86,6 +86,9 @@ class NetworkFigure(Figure, frozen=True, kw_only=True, tag_field="kind", tag="ne
         if self.mark:
             sentences.append(f"Marked: {', '.join(self.mark)}.")
         return " ".join(sentences)
+
+    def _topology(self) -> Topology:
+        return Topology(self.pairs)
 
     def _settings(self) -> NetworkSettings:
         return {}
@@ -107,7 +110,11 @@ class SettledNetwork(NetworkFigure, frozen=True, kw_only=True):
     """Network with settings: of an experiment, or as the kernel reports them."""
 
     settings: NetworkSettings
+    topology: Topology
     shared: str = ""
+
+    def _topology(self) -> Topology:
+        return self.topology
 
     def _settings(self) -> NetworkSettings:
         return self.settings
@@ -130,26 +137,27 @@ def of_experiment(
         hosts: Whether to describe the hosts' flows and limits.
     """
     settings = {**planned(experiment), **(of_hosts(experiment) if hosts else {})}
-    return _settled(figure, experiment.pairs, settings, shared_mtu(experiment))
+    return _settled(figure, experiment.topology, settings, shared_mtu(experiment))
 
 
 def of_state(
     state: SessionState, pairs: int, figure: NetworkFigure | None = None, mark: Iterable[str] = ()
 ) -> SettledNetwork:
     """Return the network as the kernel holds it, with the interfaces in `mark` marked and the notes of `figure`."""
-    found = _settled(figure, pairs, reported(state.interfaces, pairs), "")
+    found = _settled(figure, Topology(pairs), reported(state.interfaces, pairs), "")
     return msgspec.structs.replace(found, mark=tuple(dict.fromkeys((*found.mark, *mark))))
 
 
 def _settled(
-    figure: NetworkFigure | None, pairs: int, settings: NetworkSettings, shared: str
+    figure: NetworkFigure | None, topology: Topology, settings: NetworkSettings, shared: str
 ) -> SettledNetwork:
     own = figure or NetworkFigure(id="network")
     return SettledNetwork(
         id=own.id,
         caption=own.caption,
         experiment=own.experiment,
-        pairs=pairs,
+        pairs=topology.pairs,
+        topology=topology,
         mark=own.mark,
         notes=own.notes,
         settings=settings,

@@ -8,7 +8,7 @@ from tcptutor.base.columns import wrapped
 from tcptutor.figures.grid import Grid
 from tcptutor.figures.lines import DATA, FRAME, LIMIT, MUTED, STRONG, TEXT, Line
 from tcptutor.figures.network.settings import NetworkSettings
-from tcptutor.figures.network.topology import link_ports, pair_ports
+from tcptutor.spec import Topology
 
 MARK = "▸"
 """Sign before an interface that a note, a goal or a text is about."""
@@ -29,10 +29,12 @@ _SWITCH_NAMES = 42
 """First column of the switches."""
 
 
-def draw(pairs: int, width: int, marked: Collection[str] = ()) -> list[Line]:
+def draw(topology: Topology, width: int, marked: Collection[str] = ()) -> list[Line]:
     """Return the network with the names of its interfaces."""
     width = min(width, MAX_WIDTH)
-    return _one_pair(width, marked) if pairs == 1 else _several_pairs(pairs, width, marked)
+    if topology.has_second:
+        return _three_switches(topology, width, marked)
+    return _one_pair(width, marked) if topology.pairs == 1 else _several_pairs(topology, width, marked)
 
 
 def draw_settings(
@@ -70,7 +72,8 @@ def _named(name: str, width: int, is_marked: bool) -> Line:
 
 
 def _one_pair(width: int, marked: Collection[str]) -> list[Line]:
-    ports, (out, back) = pair_ports(0, 1), link_ports(1)
+    topology = Topology()
+    ((out, back),) = topology.links
     wide = width >= _ONE_ROW
     first = max(2 * (_NAME + 1), width // 3 - 4) if wide else _NARROW_SWITCH
     second = width - 2 - first
@@ -82,18 +85,19 @@ def _one_pair(width: int, marked: Collection[str]) -> list[Line]:
     _link(grid, 0, first, second)
     below = 1 if wide else 2
     for row, column, name in (
-        (1, 1, ports.sender),
-        (below, first - _NAME, ports.entry),
+        (1, 1, _host_port(1)),
+        (below, first - _NAME, topology.sender_port(0)),
         (1, first + 2, out),
         (1, second - _NAME, back),
-        (below, second + 2, ports.exit),
-        (1, width - 1 - _NAME, ports.receiver),
+        (below, second + 2, topology.receiver_port(0)),
+        (1, width - 1 - _NAME, _host_port(2)),
     ):
         _interface(grid, column, row, name, marked)
     return grid.lines()
 
 
-def _several_pairs(pairs: int, width: int, marked: Collection[str]) -> list[Line]:
+def _several_pairs(topology: Topology, width: int, marked: Collection[str]) -> list[Line]:
+    pairs = topology.pairs
     full = width >= _FULL_NAMES
     # A bare "eth2" next to a host reads as the host's: a switch's interface keeps its name while the row fits.
     switches = width >= _SWITCH_NAMES
@@ -110,19 +114,50 @@ def _several_pairs(pairs: int, width: int, marked: Collection[str]) -> list[Line
         if pair is None:
             _link(grid, row, left + 2, right - 3)
             continue
-        ports = pair_ports(pair, pairs)
-        host, peer = (name if full else name[:2] for name in (ports.sender, ports.receiver))
-        entry, exit_ = (name if switches else name[3:] for name in (ports.entry, ports.exit))
+        sender, receiver = _host_port(2 * pair + 1), _host_port(2 * pair + 2)
+        ports = topology.sender_port(pair), topology.receiver_port(pair)
+        host, peer = (name if full else name[:2] for name in (sender, receiver))
+        entry, exit_ = (name if switches else name[3:] for name in ports)
         grid.put(1, row, f"{host}{dash}{entry}{end}", FRAME)
         grid.put(right + 1, row, f"{end}{exit_}{dash}{peer}", FRAME)
-        _interface(grid, 1, row, ports.sender, marked, host)
-        _interface(grid, left - len(end) - len(entry), row, ports.entry, marked, entry)
-        _interface(grid, right + 1 + len(end), row, ports.exit, marked, exit_)
-        _interface(grid, width - 1 - len(peer), row, ports.receiver, marked, peer)
-    out, back = link_ports(pairs)
+        _interface(grid, 1, row, sender, marked, host)
+        _interface(grid, left - len(end) - len(entry), row, ports[0], marked, entry)
+        _interface(grid, right + 1 + len(end), row, ports[1], marked, exit_)
+        _interface(grid, width - 1 - len(peer), row, receiver, marked, peer)
+    ((out, back),) = topology.links
     _interface(grid, left + 2, before + 1, out, marked)
     _interface(grid, right - 1 - _NAME, before + 1, back, marked)
     return grid.lines()
+
+
+def _three_switches(topology: Topology, width: int, marked: Collection[str]) -> list[Line]:
+    """Return the switches in a row, with their hosts below."""
+    across = width // 3
+    hosts: dict[str, list[tuple[str, str]]] = {switch: [] for switch in topology.switches}
+    for pair in range(topology.pairs):
+        ports = topology.sender_port(pair), topology.receiver_port(pair)
+        for number, port in enumerate(ports, 2 * pair + 1):
+            hosts[port[:2]].append((port, f"h{number}"))
+    grid = Grid(width, 2 + max(map(len, hosts.values())))
+    for place, (switch, own) in enumerate(hosts.items()):
+        left = place * across + 1
+        grid.put(left, 0, switch, STRONG)
+        if place < len(topology.links):
+            out, back = topology.links[place]
+            grid.put(left + 3, 0, "═" * (across - 5) + "▶", DATA)
+            _interface(grid, left, 1, out, marked)
+            if across >= 2 * _NAME + 3:
+                _interface(grid, left + across - 2 - _NAME, 1, back, marked)
+        for row, (port, host) in enumerate(own, 2):
+            shown = port if across > _NAME + len("├  ─ h1 ") else port[3:]
+            grid.put(left, row, f"{'└' if row == len(own) + 1 else '├'} {shown} ─", FRAME)
+            _interface(grid, left + 2, row, port, marked, shown)
+            grid.put(left + len(shown) + 5, row, host, STRONG)
+    return grid.lines()
+
+
+def _host_port(number: int) -> str:
+    return f"h{number}-eth0"
 
 
 def _link(grid: Grid, row: int, first: int, second: int) -> None:
@@ -142,11 +177,18 @@ def _interface(
         grid.put(column - 1, row, MARK, LIMIT)
 
 
-def sentence(pairs: int) -> str:
+def sentence(topology: Topology) -> str:
     """Return the network in words."""
-    hosts = [f"h{number}" for number in range(1, 2 * pairs + 1)]
+    pairs, hosts = topology.pairs, topology.hosts
+    if topology.has_second:
+        ways = {"both": "both links", "first": "the link from s1 to s2", "second": "the link from s2 to s3"}
+        crossed = (
+            f"host h{2 * pair + 1} sends to h{2 * pair + 2} over {ways[crossing]}"
+            for pair, crossing in enumerate(topology.crossings)
+        )
+        return f"Three switches in a row, s1, s2 and s3: {_listed([*crossed])}."
     senders, receivers = _listed(hosts[::2]), _listed(hosts[1::2])
-    forward, reverse = link_ports(pairs)
+    ((forward, reverse),) = topology.links
     send = f"Host {senders} sends" if pairs == 1 else f"Hosts {senders} send"
     return (
         f"{send} to {receivers} through the switches s1 and s2; "

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from tcptutor.base import sizes, units
-from tcptutor.figures.network.topology import link_ports, pair_ports
 from tcptutor.spec import Experiment, Path, interface_names
 from tcptutor.wire import plan
 from tcptutor.wire.kernel_state import InterfaceState, QdiscSettings
@@ -41,8 +40,8 @@ NetworkSettings = Mapping[str, tuple[Setting, ...]]
 
 def planned(experiment: Experiment) -> NetworkSettings:
     """Return the settings of each interface before the experiment's traffic begins."""
-    path, hosts, pairs = experiment.path, experiment.hosts, experiment.pairs
-    forward, reverse = link_ports(pairs)
+    path, hosts, topology = experiment.path, experiment.hosts, experiment.topology
+    forward, reverse = topology.links[0]
     found: dict[str, tuple[Setting, ...]] = {}
 
     def put(name: str, settings: Iterable[Setting]) -> None:
@@ -54,13 +53,16 @@ def planned(experiment: Experiment) -> NetworkSettings:
 
     put(forward, chain(plan.forward(path)))
     put(reverse, chain(plan.reverse(path)))
-    for pair in range(pairs):
-        ports = pair_ports(pair, pairs)
-        put(ports.exit, chain(plan.access_link(path, pair)))
+    for forward, _ in topology.links[1:]:
+        put(forward, chain(path.second))
+    for pair in range(topology.pairs):
+        put(topology.receiver_port(pair), chain(plan.access_link(path, pair)))
         if hosts.maxrate is not None:
-            put(ports.sender, [Setting("fq", f"maxrate {units.rate(hosts.maxrate)}")])
+            put(f"h{2 * pair + 1}-eth0", [Setting("fq", f"maxrate {units.rate(hosts.maxrate)}")])
         if path.loss and path.loss_by == "firewall":
-            put(ports.receiver, [Setting("firewall", f"drops {units.percent(path.loss)} on arrival")])
+            put(
+                f"h{2 * pair + 2}-eth0", [Setting("firewall", f"drops {units.percent(path.loss)} on arrival")]
+            )
     return {name: settings for name, settings in found.items() if settings}
 
 
