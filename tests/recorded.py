@@ -123,8 +123,11 @@ def thinned(run: Run, hz: int = HZ) -> Run:
                     pacing_rate=float(f"{sample.pacing_rate:.3g}"),
                 )
             )
-    queue = run.queue[:: max(1, round(len(run.queue) / (hz * run.experiment_s or 1)))]
-    return msgspec.structs.replace(run, samples=SampleTable(kept), queue=queue)
+    queue, second = (
+        each[:: max(1, round(len(each) / (hz * run.experiment_s or 1)))]
+        for each in (run.queue, run.queue_second)
+    )
+    return msgspec.structs.replace(run, samples=SampleTable(kept), queue=queue, queue_second=second)
 
 
 def cell(sweep: SweepActivity, at: int, run: Run) -> Run:

@@ -13,7 +13,7 @@ from tests.terminal.tmux import Tmux
 pytestmark = [pytest.mark.terminal, pytest.mark.host]
 
 COMMAND = shlex.join([sys.executable, "-m", "tcptutor"])
-HOME = "138 pages|Begin|Start"
+HOME = "139 pages|Begin|Start"
 
 
 def test_setup_is_offered_once_and_a_no_opens_the_app(

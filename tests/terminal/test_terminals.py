@@ -133,7 +133,7 @@ def test_a_chart_on_a_slow_line_leaves_room_for_keys(mark: str, tmp_path: Path) 
         app.see("pre-test")
         for page in range(1, 5):
             app.key("\x1b[C")
-            app.see(f"{page}/28|▸ ")
+            app.see(f"{page}/29|▸ ")
         app.key("x")
         app.see("Run without")
         app.key("y")
