@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from tcptutor.course.activities.run import RunActivity
 from tcptutor.run import Run
 from tests.analysis.synthetic import experiment, run_of, with_queue
 
 from .lives import live_of, screen
+from .made import MODULE, one_page
+from .screen import text, until_text
 
 ASKED = {"second_rate": "20 Mbit/s", "second_delay": "10 ms", "queue": "100 kB", "second_queue": "50 kB"}
 
@@ -40,3 +43,20 @@ def test_each_queue_has_a_strip_with_its_own_size() -> None:
     )
     assert "20   most" in first
     assert "48   most" in second
+
+
+@pytest.mark.usefixtures("without_state")
+async def test_a_page_of_two_bottlenecks_has_no_terminal(make_app) -> None:
+    made = experiment(pairs=3, crosses="both, first, second", **ASKED)
+    app = make_app(MODULE, of=one_page(RunActivity(name="test/row", experiment=made)))
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await until_text(pilot, "Read this.")
+        await pilot.press("n")
+        await until_text(pilot, "s3-eth1")
+        await pilot.press("escape")
+        await until_text(pilot, "Read this.")
+        assert "terminal" not in text(app)
+        await pilot.press("t")
+        await pilot.pause()
+        assert not app.bench.session.in_progress
+        await app.bench.close()

@@ -145,7 +145,7 @@ class LessonBody(Container):
             case "type_command" | "copy_command":
                 works = self.has_commands
             case "terminal":
-                works = self.terminal.network is not None
+                works = self.terminal.can_open
             case "switch_pane":
                 works = self.terminal_open
             case "end_terminal":

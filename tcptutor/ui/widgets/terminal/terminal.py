@@ -73,6 +73,11 @@ class Terminal(Vertical):
         return network_of(self._study.step)
 
     @property
+    def can_open(self) -> bool:
+        """True if the page has a network that a terminal can be opened on."""
+        return self.network is not None and not self.network.topology.has_second
+
+    @property
     def is_open(self) -> bool:
         """True while a session of this page is open, starting or ending."""
         return self._bench.session.is_of(self._study.module.id, self._study.step.id)
@@ -88,6 +93,8 @@ class Terminal(Vertical):
             return obstacle
         if self.network is None:
             return "This page has no network to open the terminal on."
+        if not self.can_open:
+            return "A terminal needs a network with one bottleneck, and this page has two."
         module, step = self._study.module, self._study.step
         self._bench.open_session(module.id, step.id, self.network, step.shell)
         self._host = ""
