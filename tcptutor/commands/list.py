@@ -265,6 +265,7 @@ _EXAMPLES = {
     "bytes": "2MB",
     "capture": "on",
     "capture_at": "h1-eth0,s1-eth2",
+    "crosses": "both,first",
     "capture_size": "64MiB",
     "ce_threshold": "1ms",
     "changes": "'10s rate=5Mbit/s'",
@@ -292,6 +293,9 @@ _EXAMPLES = {
 _WITH = {
     "algorithms": ("streams=2",),
     "capture_at": ("capture=on",),
+    "second_delay": ("second_rate=20Mbit/s",),
+    "second_queue": ("second_rate=20Mbit/s", "second_delay=20ms"),
+    "crosses": ("second_rate=20Mbit/s", "pairs=2"),
     "capture_size": ("capture=on",),
     "ce_threshold": ("rate=20Mbit/s", "qdisc=fq_codel", "ecn=on"),
     "directions": ("streams=2",),

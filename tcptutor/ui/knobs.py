@@ -15,8 +15,10 @@ _GROUPS = {
     "path": ("rate", "delay", "jitter", "jitter_shape", "pair_delays", "changes", "rate_trace"),
     "queue": ("queue", "qdisc", "ecn", "ce_threshold", "burst"),
     "loss": ("loss", "loss_burst", "loss_correlation", "loss_by", "reorder", "duplicate"),
-    "reverse": ("reverse_rate", "reverse_delay", "reverse_loss", "reverse_queue"),
-    "second link": ("second_rate", "second_delay", "second_queue", "crosses"),
+    "other links": (
+        "reverse_rate", "reverse_delay", "reverse_loss", "reverse_queue", "second_rate", "second_delay",
+        "second_queue", "crosses",
+    ),
     "hosts": (
         "algorithm", "algorithms", "initial_window", "window", "send_buffer", "mtu", "mss", "offloads", "maxrate",
     ),

@@ -19,6 +19,7 @@ class _Network:
 
     pairs = 1
     bottleneck, reverse_bottleneck = Interface("s1-eth2", None), Interface("s2-eth1", None)
+    second_bottleneck = None
 
     def __init__(self) -> None:
         self.hosts = [

@@ -199,6 +199,7 @@ def test_a_kernel_that_counts_the_path_s_queue_as_its_own_is_doubted(
     network: Any = SimpleNamespace(
         sends_copies=False,
         bottleneck=Interface("s1-eth2", None),
+        second_bottleneck=None,
         reverse_bottleneck=Interface("s2-eth1", None),
         access=lambda _: Interface("s2-eth2", None),
     )

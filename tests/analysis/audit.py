@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from tcptutor.analysis import Report
 from tcptutor.analysis.compared.clauses import CLAUSES, LINK_USED, LINK_USED_THEN, UNEXPLAINED
 from tcptutor.analysis.compared.verdict import REVERSE
@@ -386,6 +388,8 @@ AUDITS: dict[str, Check] = {
     "{loss} keeps the rate that BBR measures below the link's": _bbr_is_low,
     "the bottleneck is full, its queue adds {queueing} and marks {marked}": both(_is_full, _adds, _marks),
     "the bottleneck is full, its queue adds {queueing}": both(_is_full, _adds),
+    "a bottleneck is full, the queues of both add {queueing}": both(_is_full, _adds),
+    "the queues of both bottlenecks add {queueing}": both(_used_most, _adds),
     "the bottleneck is full, its queue marks {marked} before it must drop any": both(_is_full, _marks),
     "the bottleneck is full, {qdisc} drops some ({drops}) to keep its queue short": both(
         _is_full, _dropped, _keeps_short
@@ -437,6 +441,8 @@ _PATTERNS = [
 """Those with the most words first: "{window} was full" is said of the send buffer in other words."""
 _LINK = re.compile(_pattern(LINK_USED.text).pattern + r"\Z")
 _LINK_THEN = re.compile(_pattern(LINK_USED_THEN.text).pattern + r"\Z")
+_MAIN_LINK = re.compile(r"s([12]) to s[23]: ")
+_OTHER_LINK = re.compile(r"; s([12]) to s[23] is (?:full too|([\d.]+ %) used)")
 _STRETCH = re.compile(r"from ([\d.e-]+) to ([\d.e+-]+) s ")
 _CHANGED = re.compile(r"at ([\d.]+ \w+) (?:the \w+ (?:became|came) [^:]+): ")
 _BEFORE = re.compile(r" \(before: ([^()]+)\)\Z")
@@ -464,10 +470,59 @@ def problems(run: Run, report: Report) -> Iterator[str]:
         (report.verdict.sentence, _of_sentence(run, report.verdict.sentence, flows)),
         *((one.sentence, [one.flow]) for one in report.verdict.flows),
     ]
+    if run.experiment.link_count > 1:
+        yield from _of_two_links(run, report)
+        said = []
     for text, whose in said:
         if found := sentence(run, text, whose):
             yield f"{text!r}: {found}"
     yield from audit_reasons.problems(run, report)
+
+
+def _of_two_links(run: Run, report: Report) -> Iterator[str]:
+    """What is said of a run with two bottlenecks in a row, and false: of the fuller one, of the other, of each flow."""
+    experiment, text = run.experiment, report.verdict.sentence
+    flows = sorted(set(run.samples.column("flow")))
+    start, end = measured(run)
+    main = _MAIN_LINK.match(text)
+    if main is None:
+        yield f"{text!r}: which of the links?"
+        return
+    link = int(main[1]) - 1
+    crossing = [flow for flow in flows if experiment.crosses(flow, link)]
+    other = _OTHER_LINK.search(text)
+    if other:
+        used = Raw(_behind(run, (int(other[1]) - 1,)), flows, start, end).used() or 0.0
+        if wrong := least("use", used, 0.94) if other[2] is None else near(other[2], used):
+            yield f"{text!r}: {wrong}"
+        text = text[: other.start()] + text[other.end() :]
+    if wrong := sentence(_behind(run, (link,)), text[main.end() :], crossing):
+        yield f"{text!r}: {wrong}"
+    for one in report.verdict.flows:
+        links = experiment.links_of(experiment.pair_of(one.flow))
+        if wrong := sentence(_behind(run, links), one.sentence, [one.flow]):
+            yield f"{one.sentence!r}: {wrong}"
+
+
+def _behind(run: Run, links: tuple[int, ...]) -> Run:
+    """The run as a flow over these links has it: one queue, whose backlog takes as long as those of all."""
+    rates = [run.experiment.at_link(link).path.rate or 1e99 for link in links]
+    tables = [run.queues[link] for link in links]
+    span = [8 * (rows[-1].sent - rows[0].sent) / rate for rows, rate in zip(tables, rates, strict=True)]
+    fuller = span.index(max(span))
+    rows = [
+        replace(
+            each[fuller],
+            bytes=round(sum(row.bytes * rates[fuller] / rate for row, rate in zip(each, rates, strict=True))),
+            packets=sum(row.packets for row in each),
+            drops=sum(row.drops for row in each),
+        )
+        for each in zip(*tables, strict=True)
+    ]
+    path = replace(
+        run.experiment.path, rate=rates[fuller], queue=run.experiment.at_link(links[fuller]).path.queue
+    )
+    return replace(run, queue=type(run.queue)(rows), experiment=replace(run.experiment, path=path))
 
 
 def _of_sentence(run: Run, text: str, flows: Sequence[int]) -> list[int]:

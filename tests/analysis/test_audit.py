@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from msgspec.structs import replace
 
 from tcptutor.analysis import report
 from tcptutor.analysis.compared.reasons import RULES
+from tcptutor.run import load
 
 from . import audit, grid
 from .synthetic import experiment, run_of
 
+TWO_LINKS = Path(__file__).parents[2] / "assets/recorded/parallel-streams/two-bottlenecks.tcprun"
 RUNS = 2000
 SHARES = 20
 """Tests that the runs are parted into."""
@@ -45,3 +50,12 @@ def test_explanations_of_generated_runs_are_true(share: int) -> None:
         assert not false, (number, false)
         told.add(result.verdict.limited_by)
     assert len(told) >= 7
+
+
+def test_explanations_of_two_links_are_true() -> None:
+    run = load(TWO_LINKS)
+    assert list(audit.problems(run, report(run))) == []
+    faster = replace(
+        run, experiment=replace(run.experiment, path=replace(run.experiment.path, second_rate=2e7))
+    )
+    assert list(audit.problems(faster, report(run))), "the second link of this one is half full"

@@ -87,7 +87,7 @@ async def test_algorithm_and_mtu_change_during_a_run(guest: GuestBackend, build:
 
 async def test_streams_join_and_leave_during_a_run(guest: GuestBackend, build: Build) -> None:
     """New flows connect on time; closed ones end cleanly, and the flow that stays gets the link back."""
-    asked = {"queue": "30 kB", "warmup": "0.2 s", "changes": "1.5 s streams=3; 3 s streams=1"}
+    asked = {"queue": "60 kB", "warmup": "0.2 s", "changes": "1.5 s streams=3; 3 s streams=1"}
     experiment = build(rate="10 Mbit/s", delay="20 ms", duration="4.3 s", **asked)
     run = await play(guest, experiment)
     assert run.fidelity.status == "valid"

@@ -145,7 +145,7 @@ WRONG = {
     "a quantity that is not": (
         '"slow-start-end"',
         '"slow-start"',
-        ["question[2].quantity", "slow-start-end, first-loss"],
+        ["question[2].quantity", "did you mean slow-start-end?"],
     ),
     "an event without feedback": (
         'feedback = "Nothing can',

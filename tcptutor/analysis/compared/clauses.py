@@ -148,6 +148,10 @@ CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
             "the bottleneck is full, its queue adds {queueing} and marks {marked}",
             lambda f: _full(f) and f.standing_queue and f.evidence.marks > 0,
         ),
+        Clause(
+            "a bottleneck is full, the queues of both add {queueing}",
+            lambda f: _full(f) and f.standing_queue and f.queues > 1,
+        ),
         Clause("the bottleneck is full, its queue adds {queueing}", lambda f: _full(f) and f.standing_queue),
         Clause(
             "the bottleneck is full, its queue marks {marked} before it must drop any",
@@ -201,6 +205,10 @@ CLAUSES: dict[LimitedBy, tuple[Clause, ...]] = {
         Clause(
             "the bottleneck's short queue overflows: {retransmits} retransmitted",
             lambda f: f.queue_overflows and f.short_queue and bool(f.evidence.retransmits),
+        ),
+        Clause(
+            "the queues of both bottlenecks add {queueing}",
+            lambda f: f.utilization >= QUEUED and f.standing_queue and f.queues > 1,
         ),
         Clause(
             "the bottleneck's queue adds {queueing}",

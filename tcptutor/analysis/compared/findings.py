@@ -79,6 +79,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     evidence: Evidence
     losses: LossKind | None
     flows: int
+    queues: int
     events: Mapping[LossKind | None, int]
     processor: float
     loss_varies: bool
@@ -178,6 +179,7 @@ def conclude(facts: Facts) -> Findings:
         evidence=evidence,
         losses=losses,
         flows=flows,
+        queues=facts.queues,
         events=facts.events,
         processor=facts.processor,
         loss_varies=facts.loss_varies,

@@ -57,6 +57,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """Cause of the losses that hold the window down; None without such losses, or if unknown."""
     flows: int
     """Number of flows on the link; 1 if the evidence covers them all."""
+    queues: int = 1
+    """Number of bottlenecks whose queueing delays the evidence adds up."""
     events: Mapping[LossKind | None, int]
     """Loss events by cause."""
     cwnd_segments: float = 0.0
@@ -167,6 +169,7 @@ def facts_of_seconds(measured: Measured, path: ObservedPath) -> dict[int, list[F
                     evidence=evidence_of_flow(figures, path, together, opposite),
                     losses=_holding_loss(path, each.trace, figures),
                     flows=flows,
+                    queues=len(links),
                     events=_events(path, [each]),
                     processor=processor,
                     cwnd_segments=figures.cwnd,
@@ -368,6 +371,7 @@ def facts_of_run(
         evidence=evidence,
         losses=losses,
         flows=1,
+        queues=experiment.link_count if link is None else 1,
         events=events,
         processor=_processor(measured),
         loss_varies=_loss_varies(experiment, start, end),
@@ -444,6 +448,7 @@ def facts_of_flow(measured: Measured, path: ObservedPath, interval: Interval) ->
         evidence=evidence,
         losses=_losses(experiment, events, evidence),
         flows=len(rates[backward]) or 1,
+        queues=len(links),
         events=events,
         processor=_processor(measured),
         cwnd_segments=figures.cwnd,
