@@ -68,8 +68,9 @@ def allowed_bytes(experiment: Experiment, start: float, end: float, reverse: boo
     return allowed + rate / 8 * max(0.0, end - at) + 2 * frame
 
 
-def queue_excess(experiment: Experiment, queue: Sequence[QueueSample]) -> str:
-    """Explain why the bottleneck carried too much in the measured time, by its own counter; empty if it did not."""
+def queue_excess(experiment: Experiment, queue: Sequence[QueueSample], link: int = 0) -> str:
+    """Explain why bottleneck number `link` carried too much when measured, by its own counter; empty if it did not."""
+    experiment = experiment.at_link(link)
     warmup = experiment.flows.warmup
     start = bisect_left(queue, warmup, key=attrgetter("t"))
     if len(queue) - start < 2:
@@ -85,14 +86,17 @@ def queue_excess(experiment: Experiment, queue: Sequence[QueueSample]) -> str:
     return _too_much(8 * sent / seconds, 8 * most / seconds)
 
 
-def flow_excess(experiment: Experiment, flows: Sequence[FlowSpan], udp: Sequence[UdpResult]) -> str:
-    """Explain why more arrived in the measured time than the path can carry; empty if it did not.
+def flow_excess(
+    experiment: Experiment, flows: Sequence[FlowSpan], udp: Sequence[UdpResult], link: int = 0
+) -> str:
+    """Explain why more arrived over bottleneck number `link` than it can carry when measured; empty if it did not.
 
     This also sees packets that bypass the bottleneck's queue and its counter.
     """
     frame = experiment.segment + experiment.headers + ETHERNET_HEADER
     # Without SACK the bytes that arrived behind a gap before the measured time are unknown.
-    known = [flow for flow in flows if experiment.hosts.sysctls.get("tcp_sack") != "0"]
+    has_sack = experiment.hosts.sysctls.get("tcp_sack") != "0"
+    known = [flow for flow in flows if has_sack and experiment.crosses(flow.result.flow, link)]
     for reverse in (False, True):
         ours = [flow for flow in known if experiment.reversed(flow.result.flow) == reverse]
         payload = sum(flow.arrived for flow in ours) * frame / experiment.segment
@@ -101,7 +105,7 @@ def flow_excess(experiment: Experiment, flows: Sequence[FlowSpan], udp: Sequence
         if udp and not reverse:
             begin, end = min(begin, experiment.flows.warmup), max(end, experiment.seconds)
             payload += sum(flow.received_bps or 0.0 for flow in udp) / 8 * experiment.flows.duration
-        most = allowed_bytes(experiment, begin, end, reverse) if begin < end else None
+        most = allowed_bytes(experiment.at_link(link), begin, end, reverse) if begin < end else None
         if most is not None and payload > most * (1 + SLACK):
             return _too_much(8 * payload / (end - begin), 8 * most / (end - begin))
     return ""

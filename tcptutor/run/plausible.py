@@ -92,14 +92,13 @@ class PlausibilityChecks(Doubts):
         self, queue: Sequence[QueueSample], flows: Sequence[FlowSpan], udp: Sequence[UdpResult], link: int = 0
     ) -> None:
         """Check that a bottleneck, with its queue and its flows, carried no more than its rate when measured."""
-        experiment = self.experiment.at_link(link)
-        path = experiment.path
-        if too_much := capacity.queue_excess(experiment, queue):
+        experiment = self.experiment
+        if too_much := capacity.queue_excess(experiment, queue, link):
             remedy = "its bucket lets too much go at once, take a smaller burst or a longer run"
             self.invalid.append(f"{too_much}: {remedy}")
-        elif too_much := capacity.flow_excess(experiment, flows, udp):
+        elif too_much := capacity.flow_excess(experiment, flows, udp, link):
             remedy = "so short a run is done with what the bucket holds, take a longer one"
-            if path.reorder:
+            if experiment.path.reorder:
                 remedy = "what overtakes passes by the bottleneck's queue, take less reorder"
             self.invalid.append(f"{too_much}: {remedy}")
 

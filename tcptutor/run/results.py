@@ -141,8 +141,7 @@ def finished(ended: Ended, samples: SampleTable, *queues: Sequence[QueueSample])
         doubts.check_loss_count(flows)
     doubts.check_segmentation(flows)
     for link, queue in enumerate(queues[: ended.experiment.link_count]):
-        crossing = [span for span in spans if ended.experiment.crosses(span.result.flow, link)]
-        doubts.check_excess(queue, crossing, ended.udp, link)
+        doubts.check_excess(queue, spans, ended.udp, link)
         doubts.check_rate(queue, link)
     if flows and ended.planned:
         doubts.check_window(largest_window(samples), flows[0].mss)

@@ -9,7 +9,7 @@ import msgspec
 from tcptutor.spec.flow_lives import FlowLife, StreamChange, flow_lives
 from tcptutor.spec.frame_sizes import ETHERNET_HEADER, HEADERS, LENGTH, TIMESTAMP_OPTION, UDP_HEADERS, bdp
 from tcptutor.spec.parts import OF_HOSTS, Flows, Hosts, Path
-from tcptutor.spec.topology import CROSSINGS, Topology
+from tcptutor.spec.topology import CROSSINGS, LINKS_OF, Topology
 
 _T = TypeVar("_T")
 
@@ -143,8 +143,9 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
 
     def links_of(self, pair: int) -> tuple[int, ...]:
         """Return the bottlenecks that host pair number `pair` crosses: 0 for the first, 1 for the second."""
-        crossings = self.topology.crossings
-        return {"both": (0, 1), "first": (0,), "second": (1,)}[crossings[pair]] if crossings else (0,)
+        if self.path.second_rate is None:
+            return (0,)
+        return LINKS_OF[self.topology.crossings[pair]]
 
     @property
     def parameters(self) -> dict[str, float | int | str | bool | list[object] | None]:
@@ -237,7 +238,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def link_count(self) -> int:
         """Return the number of bottlenecks in a row."""
-        return len(self.topology.links)
+        return 1 if self.path.second_rate is None else 2
 
     def at_link(self, link: int) -> Experiment:
         """Return this experiment with the path that bottleneck number `link` is."""

@@ -6,11 +6,21 @@ third switch s3 follows, and each pair crosses the first link, the second, or bo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 Crossing = Literal["both", "first", "second"]
 CROSSINGS: tuple[Crossing, ...] = ("both", "first", "second")
 """Links that a pair may cross, in a network with two bottlenecks."""
+
+
+LINKS_OF: Mapping[Crossing, tuple[int, ...]] = {"both": (0, 1), "first": (0,), "second": (1,)}
+"""Numbers of the bottlenecks on each of these ways, from 0."""
+
+
+def link_name(link: int) -> str:
+    """Return the name of a bottleneck, by the switches at its ends: "s1 to s2"."""
+    return f"s{link + 1} to s{link + 2}"
 
 
 class Topology(NamedTuple):

@@ -49,6 +49,7 @@ from tcptutor.base.causes import CAUSE_NAMES, LimitedBy
 from tcptutor.run import FlowResult, Run
 from tcptutor.spec import Change, Experiment
 from tcptutor.spec.parts import OF_HOSTS
+from tcptutor.spec.topology import link_name
 from tcptutor.theory import jain_index
 
 LONGEST = 110
@@ -209,11 +210,6 @@ def _of_run(observed: Observed, facts: Facts, flows: Sequence[FlowVerdict]) -> t
         _flows_text(limit.limited_by, limits, measured.flows),
     ]
     return limit.limited_by, _compose(start, limit, extras, is_part=limit.episode is not None)
-
-
-def link_name(link: int) -> str:
-    """Return the name of a bottleneck, by the switches at its ends: "s1 to s2"."""
-    return f"s{link + 1} to s{link + 2}"
 
 
 def _other_link_text(observed: Observed) -> str:

@@ -14,6 +14,7 @@ from tcptutor.analysis.expected.lossless import UNKNOWN
 from tcptutor.analysis.expected.prediction import Expectation, Prediction
 from tcptutor.base import units
 from tcptutor.spec import Experiment
+from tcptutor.spec.topology import link_name
 from tcptutor.theory.links_in_row import max_min_shares, proportional_shares, square_root_shares
 from tcptutor.theory.models import ThroughputModel
 
@@ -73,8 +74,7 @@ def _prediction(
 
 def _by_route(shares: Sequence[float], routes: Sequence[tuple[int, ...]]) -> str:
     """Return the rate of a flow over each route: "2.49 Mbit/s over both, 7.07 Mbit/s over s1 to s2, ..."."""
-    names = {(0, 1): "both", (0,): "s1 to s2", (1,): "s2 to s3"}
     found: dict[str, float] = {}
     for rate, route in zip(shares, routes, strict=True):
-        found.setdefault(names[route], rate)
+        found.setdefault("both" if len(route) > 1 else link_name(*route), rate)
     return ", ".join(f"{units.rate(rate)} over {name}" for name, rate in found.items())

@@ -141,11 +141,14 @@ def facts_of_seconds(measured: Measured, path: ObservedPath) -> dict[int, list[F
     for intervals in parts.values():
         for each in intervals:
             by_second[experiment.reversed(each.flow), _second_number(each)].append(each)
+    shared = {
+        flow: {links for links in path.crossed if _shares_link(experiment, flow, links)} for flow in parts
+    }
     loads = {
         (*key, links): _load(crossing)
         for key, intervals in by_second.items()
         for links in path.crossed
-        if (crossing := [each for each in intervals if _shares_link(experiment, each.flow, links)])
+        if (crossing := [each for each in intervals if links in shared[each.flow]])
     }
     delay_changes, processor = _delay_changes(experiment), _processor(measured)
     found = {}

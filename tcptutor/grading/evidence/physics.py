@@ -274,12 +274,9 @@ def _check_intervals(run: Run, flows: Sequence[_Flow]) -> Iterator[str]:
 
 def _check_path(run: Run, spans: Sequence[FlowSpan]) -> Iterator[str]:
     for link, queue in enumerate(run.queues):
-        experiment = run.experiment.at_link(link)
-        too_much = capacity.queue_excess(experiment, queue)
-        if not too_much and (
-            crossing := [each for each in spans if run.experiment.crosses(each.result.flow, link)]
-        ):
-            too_much = capacity.flow_excess(experiment, crossing, run.udp)
+        too_much = capacity.queue_excess(run.experiment, queue, link)
+        if not too_much and spans:
+            too_much = capacity.flow_excess(run.experiment, spans, run.udp, link)
         if too_much:
             yield too_much
 

@@ -51,6 +51,10 @@ class GuideLine:
         return self.points[-1][1]
 
 
+QUEUE_SERIES = "queue", "queue2"
+"""Names of the series of the bottlenecks' queues."""
+
+
 @dataclass(frozen=True)
 class Series:
     """Strip under the chart: a value per step."""

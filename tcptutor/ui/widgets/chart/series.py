@@ -14,10 +14,7 @@ from tcptutor.spec import Experiment
 from tcptutor.study.live import Live
 from tcptutor.ui.widgets.chart.axes import rate_unit, size_unit
 from tcptutor.ui.widgets.chart.history import STEPS, History, QueueHistory, interpolate
-from tcptutor.ui.widgets.chart.scene import Points, Series
-
-QUEUE_SERIES = "queue", "queue2"
-"""Names of the series of the bottlenecks' queues."""
+from tcptutor.ui.widgets.chart.scene import QUEUE_SERIES, Points, Series
 
 
 def series(live: Live, history: History) -> Iterator[tuple[str, Series]]:

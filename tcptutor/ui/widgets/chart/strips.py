@@ -13,7 +13,7 @@ from math import isnan
 from tcptutor.figures import braille
 from tcptutor.figures.lines import BAD, STRONG, TEXT, Line, Piece
 from tcptutor.ui.widgets.chart import axes, margin, warmup
-from tcptutor.ui.widgets.chart.scene import Scene, Series
+from tcptutor.ui.widgets.chart.scene import QUEUE_SERIES, Scene, Series
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
 
@@ -129,8 +129,7 @@ def _has_events(values: Sequence[float], across: int) -> list[bool]:
 
 def deduplicate_drops(shown: dict[str, Series]) -> dict[str, Series]:
     """Return the strips with drops in one place: in the queue's strip if shown, or among the losses."""
-    queues = [name for name in ("queue", "queue2") if name in shown]
-    if not queues or "losses" not in shown:
+    if "losses" not in shown or not any(name in shown for name in QUEUE_SERIES):
         return shown
     return {**shown, "losses": replace(shown["losses"], drops=())}
 

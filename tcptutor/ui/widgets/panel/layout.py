@@ -21,8 +21,7 @@ from tcptutor.ui.widgets.chart.build import scene_of
 from tcptutor.ui.widgets.chart.comparison import comparison_lines
 from tcptutor.ui.widgets.chart.edge import EdgeKeys
 from tcptutor.ui.widgets.chart.history import History
-from tcptutor.ui.widgets.chart.scene import OwnPrediction, Scene
-from tcptutor.ui.widgets.chart.series import QUEUE_SERIES
+from tcptutor.ui.widgets.chart.scene import QUEUE_SERIES, OwnPrediction, Scene
 from tcptutor.ui.widgets.panel import latency, network, result, ruler, tables, verdict
 from tcptutor.ui.widgets.readout import causes
 

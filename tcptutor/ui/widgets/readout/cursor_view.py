@@ -16,8 +16,7 @@ from tcptutor.study.live import Live
 from tcptutor.ui.widgets.chart import axes, chart, margin, strips, warmup
 from tcptutor.ui.widgets.chart.build import scene_of
 from tcptutor.ui.widgets.chart.flows import flow_names
-from tcptutor.ui.widgets.chart.scene import WINDOW, GuideLine, Scene, Series
-from tcptutor.ui.widgets.chart.series import QUEUE_SERIES
+from tcptutor.ui.widgets.chart.scene import QUEUE_SERIES, WINDOW, GuideLine, Scene, Series
 from tcptutor.ui.widgets.readout import causes, sequence
 from tcptutor.ui.widgets.readout.cursor import Cursor
 from tcptutor.ui.widgets.readout.inspection import Backdrop, Inspection
