@@ -119,14 +119,12 @@ class ReviewQuestion:
 
 def _new_draw(card: ReviewCard, identity: str, times: int) -> dict[str, str]:
     """Draw numbers that differ from the last on the page and from those of the time before."""
-    question, asked = card.question, len(card.record.recalls) + times
-
-    def draw(asked: int, again: int) -> dict[str, str]:
-        return question.draw_numbers(personal.review_seed(identity, *card.id, asked, again))
-
-    latest = card.record.latest
-    known = [draw(asked - 1, 0), latest.draw if latest else {}]
-    for again in range(personal.DRAWS_AGAIN):
-        if (drawn := draw(asked, again)) not in known:
-            break
+    on_page = card.record.latest.draw if card.record.latest else {}
+    drawn: dict[str, str] = {}
+    for asked in range(len(card.record.recalls) + times + 1):
+        before = drawn
+        for again in range(personal.DRAWS_AGAIN):
+            drawn = card.question.draw_numbers(personal.review_seed(identity, *card.id, asked, again))
+            if drawn not in (before, on_page):
+                break
     return drawn
