@@ -82,7 +82,7 @@ class GradingBasis:
         return load(course_folder(self.lessons))
 
     def __reduce__(self) -> tuple[type[GradingBasis], tuple[object, ...]]:
-        """Pickle without the course: another process loads it by itself."""
+        """Pickle without the course: the receiving process loads its own."""
         return GradingBasis, (self.lessons, self.code, self.modules, self.decisions, self.versions)
 
     @property
@@ -114,13 +114,13 @@ def find_hand_ins(paths: Sequence[Path]) -> list[Path]:
 
 
 Sources = tuple[Path, ...]
-"""The file of a hand-in, or the files of several hand-ins of a student that are graded as one."""
+"""The file of a hand-in, or the files of a student's joined hand-ins, which get a single grade."""
 
 
 def grade_files(
     hand_ins: Sequence[Sources], basis: GradingBasis, jobs: int | None = None
 ) -> Iterator[tuple[int, Result, bool]]:
-    """Yield the number of each hand-in with its result, and whether it comes from the cache, those first.
+    """Yield index, result and cache flag of each hand-in; cached results come first.
 
     Raises:
         ContentError: A page cannot be read.
@@ -163,7 +163,7 @@ class Grader:
         self.cache = GradeCache(self._versions, self._code)
 
     def cached(self, sources: Sources) -> Grade | None:
-        """Return the stored grade; None where there is none, or a file is unreadable."""
+        """Return the stored grade; None if no grade is stored or a file is unreadable."""
         found = self._stored(sources, ())
         own = self.decisions(found, sources) if found is not None else ()
         return self._stored(sources, own) if own else found

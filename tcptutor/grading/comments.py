@@ -36,7 +36,7 @@ class PageComment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """MODULE/PAGE."""
     text: str
     activity: str = ""
-    """Id of the activity it is about; empty for the whole page."""
+    """Id of the activity; empty for a comment on the page."""
 
 
 class CommentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -82,13 +82,13 @@ def _lines(grade: Grade, name: str) -> Iterator[str]:
 
 
 def read_comments(path: Path) -> CommentFile:
-    """Read a file of comments. Raises ContentError for any other file, in one line."""
+    """Read a file of comments. Raises ContentError with a single-line message for any other file."""
     absolute = path.absolute()
     return LessonFile(absolute, absolute.parent).read(CommentFile)
 
 
 def _quoted(text: str) -> str:
-    """Return a TOML string on one line; it has the escapes of JSON, and allows no DEL."""
+    """Format a TOML string without line breaks: JSON's escapes, with DEL escaped as well."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

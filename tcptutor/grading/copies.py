@@ -1,7 +1,7 @@
-"""Events that two hand-ins share: of different students, one copied from the other.
+"""Events shared by two hand-ins: between different students, evidence of a copy.
 
-Hand-ins of one student have to continue each other. If two begin alike and each has events that the other lacks, the
-student worked on with an earlier copy of the journal.
+Hand-ins of the same student have to continue each other. If two begin alike and each has events that the other lacks,
+the student continued from an earlier copy of the journal.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tcptutor.grading.grade import Grade, GradedFile
 from tcptutor.grading.remarks import Remark, decide
 
 _LEAST_SHARED = 3
-"""Fewest shared events that prove a copy: one or two may have the same page and millisecond by chance."""
+"""Fewest shared events that prove a copy: a pair may agree on page and millisecond by chance."""
 _MOST_NAMED = 5
 """Students that a remark names."""
 
@@ -29,11 +29,11 @@ class SharedEvents(NamedTuple):
     """Index of the other hand-in."""
     events: int
     page: str
-    """Page of the last one, MODULE/PAGE; empty if unknown."""
+    """Page of the last shared event, MODULE/PAGE; empty if unknown."""
 
 
 def shared_events(graded: Sequence[tuple[str, Grade]]) -> list[list[SharedEvents]]:
-    """Return what each hand-in shares with those of other students, the most events first.
+    """Return the events each hand-in shares with hand-ins of other students, the most events first.
 
     Args:
         graded: The hand-ins with their files' names.
@@ -49,9 +49,9 @@ def _owner(file: str, grade: Grade) -> Hashable:
 
 
 def _groups(trails: Sequence[EventTrail]) -> tuple[list[tuple[int, ...]], dict[int, int]]:
-    """Return the different groups of hand-ins with an event in common, and the group of each such event.
+    """Return the distinct groups of hand-ins that share an event, and the group of each shared event.
 
-    There are few groups: copies of a journal have a long beginning in common.
+    Groups are few: copies of a journal share a long beginning.
     """
     once: set[int] = set()
     several: set[int] = set()
@@ -127,7 +127,7 @@ def _copies(
 
 
 def _forks(each: GradedFile, graded: Sequence[GradedFile]) -> Iterator[Remark]:
-    """Yield a remark per hand-in of the student that has the same begin as the longest one, and another end."""
+    """Yield a remark per hand-in that begins like the student's longest hand-in but ends differently."""
     if each.superseded_by:
         return
     own = [other for other in graded if other.superseded_by == each.file]

@@ -2,20 +2,20 @@
 
 [[decision]]
 student = "ada@example.edu"
-page = "tcp-basics/a-larger-window"   # or a module; without page: the whole course
-activity = "how-much"                 # without activity: all of the page
+page = "tcp-basics/a-larger-window"   # or a module; without page: the course
+activity = "how-much"                 # without activity: every activity of the page
 marks = 1.5
 reason = "The lab's network was down."
 by = "AB"
 
-Each has one of these keys:
+Each decision has exactly one of these keys:
 
-marks      the marks of the activity, or of all of page or course, divided by their worth
+marks      marks of the activity, or of the page or course, split among activities by their worth
 excuse     true: the work leaves the student's maximum
-hours      the deadline of the page or course is so much later
+hours      hours by which the deadline of the page or course is extended
 deadline   the deadline of the page or course, such as "2027-02-07T23:59+01:00"
-accept     true, with page: work whose evidence does not hold counts; without page: the remarks are settled,
-           and with `file` this one of the student's hand-ins counts
+accept     true, with page: work counts although its evidence does not hold; without page: the remarks are settled,
+           and with `file` that hand-in of the student counts
 same_as    the id under which the hand-ins of `student` count
 """
 
@@ -44,9 +44,9 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """A decision of the teacher; student and reason are shown to the student."""
 
     student: str
-    """The enrolled id, or the name of a file whose student never enrolled."""
+    """The enrolled id, or the file name of a hand-in without an enrolment."""
     page: str = ""
-    """MODULE/PAGE or MODULE; empty for the whole course."""
+    """MODULE/PAGE or MODULE; empty for the course."""
     activity: str = ""
     marks: float | None = None
     excuse: bool = False
@@ -70,7 +70,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     @property
     def place(self) -> str:
-        """Page and activity as reports name them; empty for the whole course."""
+        """Page and activity as reports name them; empty for the course."""
         return f"{self.page} {self.activity}".strip()
 
     @property
@@ -97,7 +97,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return f"{said}: {self.grounds}"
 
     def concerns(self, module: str, page: str, activity: str = "") -> bool:
-        """Return whether the decision is about an activity, or without one about the page."""
+        """Return whether the decision applies to an activity, or to the page if `activity` is empty."""
         return (
             not self.page
             or self.page == module
@@ -141,7 +141,7 @@ class _DecisionFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 def read_decisions(path: Path) -> tuple[Decision, ...]:
-    """Read a file of decisions. Raises ContentError for any other file, in one line."""
+    """Read a file of decisions. Raises ContentError with a single-line message for any other file."""
     absolute = path.absolute()
     file = LessonFile(absolute, absolute.parent)
     tables = file.tables(file.text())
@@ -181,7 +181,7 @@ class DecisionsByStudent:
         return bool(self._decisions)
 
     def of(self, student: str, file: str) -> tuple[Decision, ...]:
-        """Return the decisions on the student of a hand-in; without an enrolment its file's name stands for it."""
+        """Return the decisions on the student of a hand-in, who is known by the file name if not enrolled."""
         named = (student,) if student else (Path(file).name, Path(file).stem)
         ids = set[str]().union(*(self._same.get(id, {id}) for id in map(fold_id, named)))
         numbers = sorted(number for id in ids for number in self._numbers.get(id, ()))

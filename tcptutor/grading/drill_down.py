@@ -70,7 +70,7 @@ def pages_of(grade: Grade) -> dict[Place, list[ActivityMark]]:
 
 
 def pages_view(grade: Grade) -> TableView:
-    """Return the table of a student's pages; its rows are those of `pages_of`."""
+    """Return the table of a student's pages, with the rows of `pages_of`."""
     pages = pages_of(grade)
     single_module = len({module for module, _ in pages}) < 2
     return TableView(
@@ -100,7 +100,7 @@ def _page(marks: Sequence[ActivityMark], single_module: bool) -> tuple[str, ...]
 
 
 def _page_outcome(marks: Sequence[ActivityMark]) -> str:
-    """Return the outcome that a page shows: the first that needs a look, or the one that all share."""
+    """Return the outcome of a page: the first that needs review, the shared outcome, or "part"."""
     outcomes = Counter(mark.outcome for mark in marks)
     for each in ("refused", "inconclusive"):
         if outcomes[each]:
@@ -149,7 +149,7 @@ def answers_view(
     prompts: Mapping[tuple[str, str, str], str],
     verdicts: Mapping[str, str],
 ) -> TableView:
-    """Return the table of a page's answers and runs; its rows are those of `rows_of`.
+    """Return the table of a page's answers and runs, with the rows of `rows_of`.
 
     Args:
         marks: The marks of the page.
@@ -213,18 +213,18 @@ def _given(answer: GivenAnswer) -> str:
 
 
 def numbers_on(details: ClassDetails, place: Place) -> list[int]:
-    """Return the rows' numbers of the students whose hand-ins count the page."""
+    """Return the row numbers of students whose hand-ins include the page."""
     return [number for number, grade in details.grades.items() if place in pages_of(grade)]
 
 
 def students_view(details: ClassDetails, place: Place, activity: str, names: Mapping[int, str]) -> TableView:
-    """Return what each student did on a page, or in one of its activities; its rows are those of `numbers_on`.
+    """Return the table of students' work on a page or an activity, with the rows of `numbers_on`.
 
     Args:
         details: The class.
         place: Module and page.
-        activity: Id of the activity; empty for the whole page.
-        names: What each student is called, by the number of the row.
+        activity: Id of the activity; empty for every activity of the page.
+        names: Students' display names, by row number.
     """
     marks = {
         number: [mark for mark in pages_of(details.grades[number])[place] if activity in ("", mark.activity)]

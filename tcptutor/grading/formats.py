@@ -1,4 +1,4 @@
-"""Grades in the formats that courses' own systems read.
+"""Grades in the formats of course management systems.
 
 json          every field, for programs
 csv, moodle, canvas
@@ -90,7 +90,7 @@ def _json(graded: Sequence[GradedFile], roll: RollCall | None) -> str:
 
 
 def _gradescope(grade: Grade) -> str:
-    """Return results.json; staff alone see the test that lists remarks to decide on."""
+    """Return results.json; only staff see the test that lists open remarks."""
     tests: list[dict[str, object]] = [
         {
             "name": _test_name(mark),
@@ -291,7 +291,7 @@ def _is_doubtful(grade: Grade) -> bool:
 
 
 def _summary(grade: Grade) -> str:
-    """Return what the student reads."""
+    """Return the text shown to the student: marks, refusal, decisions and remarks."""
     marks = f"{format_number(grade.total)} of {format_number(grade.of)} marks"
     decisions = map(str, grade.decisions)
     return "\n".join([marks, *filter(None, [grade.refused]), *decisions, *shown_to_student(grade.remarks)])

@@ -85,7 +85,7 @@ class ActivityMark(msgspec.Struct, frozen=True, kw_only=True):
     runs: tuple[str, ...] = ()
     """Ids of the runs that the mark is based on."""
     distrusted: tuple[str, ...] = ()
-    """Ids of runs of a sweep that earn nothing because their evidence does not hold or the lab doubts them."""
+    """Ids of runs of a sweep that earn no marks: their evidence does not hold, or the lab doubts them."""
     at: str = ""
     """Wall-clock time of the work that counts, ISO 8601 with zone; empty where none does."""
     answers: tuple[GivenAnswer, ...] = ()
@@ -111,7 +111,7 @@ class ActivityMark(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReportedLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A student's line on what is wrong on a page; no mark depends on it."""
+    """A student's report of a mistake on a page; it does not affect marks."""
 
     module: str
     page: str
@@ -126,12 +126,12 @@ class Grade(msgspec.Struct, frozen=True, kw_only=True):
     student: str
     """The student's name in the course; empty without an enrolment."""
     enrolled_as: str = ""
-    """Id from which personal numbers are drawn, if the teacher replaced it by another id."""
+    """Id that seeds the personal numbers, if the teacher assigned the hand-in to a different id."""
     course: str
     title: str
     made: str
     other_version: str | None = None
-    """Version of the lessons it was made with, if they are not those that grade it; empty without a name."""
+    """Version of the hand-in's lessons if they differ from the grading lessons; empty if unnamed."""
     marks: tuple[ActivityMark, ...]
     remarks: tuple[Remark, ...] = ()
     refused: str = ""
@@ -166,7 +166,7 @@ class Grade(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def printable(grade: Grade) -> Grade:
-    """Escape controls, newlines among them, in all that comes from the hand-in: it prints as one line."""
+    """Escape control characters, including newlines, in all text that comes from the hand-in."""
     return replace(
         grade,
         student=escaped(grade.student),

@@ -5,8 +5,8 @@ moodle     Moodle's import (https://docs.moodle.org/en/Grade_import): an identif
 canvas     Canvas' import (`lib/gradebook_importer.rb` of instructure/canvas-lms): its columns for students, then
            the assignment, and a row of points possible
 
-Moodle and Canvas have one maximum for all students, while inconclusive and excused marks lower a student's: they get
-percent.
+Moodle and Canvas use the same maximum for all students, while inconclusive and excused marks lower a student's maximum:
+both get percentages.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ def _title(grades: Sequence[Grade]) -> str:
 
 
 def _feedback(grade: Grade) -> str:
-    """Return what the student is shown."""
+    """Return the feedback for the student: marks, refusal, decisions and remarks."""
     marks = f"{format_number(grade.total)} of {format_number(grade.of)} marks"
     decisions = map(str, grade.decisions)
     return "; ".join(filter(None, [marks, grade.refused, *decisions, *shown_to_student(grade.remarks)]))

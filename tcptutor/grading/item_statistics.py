@@ -1,6 +1,6 @@
 """Statistics of each question over a class: difficulty, discrimination, answers, hints and time.
 
-A question counts once, whatever numbers each student had. A wrong number is known by its misconception, not its value.
+A question counts once even if students get different numbers. Wrong numbers are grouped by misconception, not value.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ class QuestionRow(msgspec.Struct, frozen=True, kw_only=True):
     difficulty: float = 0.0
     """Share of students with a right first answer."""
     answers: tuple[AnswerCount, ...] = ()
-    """The choices in the order of the lesson, of a question about the student's run those that were chosen;
-    otherwise the right answer, then the wrong ones by frequency."""
+    """Choices in the order of the lesson, only chosen choices for a question about the student's run;
+    for other questions, the right answer followed by wrong answers by frequency."""
     sure_wrong: int = 0
     """Number of students who were sure of a wrong first answer."""
     with_hints: int = 0
@@ -191,7 +191,7 @@ def answer_counts(question: Question, first: Sequence[GivenAnswer]) -> Iterator[
 
 
 def _counts_by_run(question: RunQuestion, first: Sequence[GivenAnswer]) -> Iterator[AnswerCount]:
-    """Count the chosen choices, right and wrong apart: each student's own run decides which are right."""
+    """Count chosen choices, right and wrong separately: each student's run decides which are right."""
     counted = Counter((id, bool(each.correct)) for each in first for id in each.chosen)
     for id, choice in zip(question.entry_ids, question.choices, strict=True):
         for right in (True, False):

@@ -29,7 +29,7 @@ def grade_hand_in(
         hand_in: An open hand-in.
         course: The course with its marking scheme.
         code: Grade only students of the course with this code; empty for all.
-        decisions: Deadlines of the student's own, and other ids that are the same student.
+        decisions: Extended deadlines of the student, and equivalent ids.
 
     Raises:
         TutorError: The hand-in is of another course.

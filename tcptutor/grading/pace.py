@@ -13,10 +13,10 @@ from tcptutor.grading.remarks import Remark, decide
 
 _QUICK = timedelta(seconds=1)
 _MOST_QUICK = 20
-"""Questions that may be answered rightly at once, within _QUICK after the one before: a page has two or three."""
+"""Questions that may be answered right at first, each within _QUICK of its predecessor: pages have two or three."""
 _WINDOW = timedelta(seconds=60)
 _MOST_IN_WINDOW = 30
-"""Questions that may be answered rightly at once within _WINDOW: reading one takes seconds."""
+"""Questions that may be answered right at first within _WINDOW: reading a question takes seconds."""
 _MOST_DOUBTED = 2
 """Marks that may be inconclusive by chance."""
 _SHARE_DOUBTED = 0.05

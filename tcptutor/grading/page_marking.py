@@ -54,7 +54,7 @@ class PageMarker:
             line: All actions of the student.
             checks: Checks the runs.
             scheme: The course's marks.
-            ownership: Tells what was made under the enrolment that counts.
+            ownership: Attributes work to enrolments.
             foreign_share: Factor for all other personal work.
         """
         enrolment = line.enrolment
@@ -194,7 +194,7 @@ class PageMarker:
         timed = self._page.run_before(given.serial) if read_off else None
         found = Score("none", events=(given.serial,), runs=(timed.id,) if timed else ())
         problem = self._evidence_problem(question, given)
-        # A doubted run may excuse a right answer: a wrong one does not even fit the doubted run.
+        # A doubted run may excuse a right answer: a wrong answer does not even fit the doubted run.
         if problem is not None and problem.outcome != "inconclusive":
             return problem, None
         try:

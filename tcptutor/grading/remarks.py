@@ -16,7 +16,7 @@ class Remark(msgspec.Struct, frozen=True, kw_only=True):
     level: Literal["note", "decide"]
     """decide: the grade is not final before the teacher has looked at the hand-in."""
     for_student: str = ""
-    """The sentence that the student is shown; it names no other student. Empty: nothing is shown."""
+    """Sentence shown to the student, which names no other student; empty to show no remark."""
 
     @property
     def line(self) -> str:

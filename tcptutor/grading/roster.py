@@ -30,7 +30,7 @@ _MOST_BYTES = 16 << 20
 _MOST_ROWS = 100_000
 _IDS = ("idnumber", "sisuserid", "sisloginid", "sid", "studentid", "studentnumber", "username", "login")
 _ONLY_IDS = ("id", "student", "userid", "netid")
-"""Headings of ids in tables without another id: in Canvas, ID is its own number and Student the name."""
+"""Fallback headings of ids: in a Canvas table, ID is Canvas' own number and Student the name."""
 _EMAILS = ("emailaddress", "email", "mail")
 _SECTIONS = ("section", "sections", "group", "groups", "tutorial", "class")
 _ROLE = "role"
@@ -39,7 +39,7 @@ _NO_STUDENTS = ("points possible", "student, test")
 _FEW = 3
 """Most unknown students to name individually, even if they are most of the class."""
 _SHORT = 6
-"""Letters up to which ids are similar with one slip, and others with two: numbers differ by little."""
+"""Length up to which similar ids differ by a single slip; longer ids may differ by two."""
 
 
 class RosterStudent(NamedTuple):
@@ -68,7 +68,7 @@ class Roster(NamedTuple):
     file: str
     columns: tuple[str, ...]
     rows: tuple[RosterStudent, ...]
-    """All rows, including those that are not students."""
+    """All rows, including rows that are not students."""
     problems: tuple[str, ...] = ()
     """A line per row that cannot be used."""
     id_columns: tuple[str, ...] = ()
@@ -79,7 +79,7 @@ class Roster(NamedTuple):
         return (row for row in self.rows if row.ids)
 
     def section(self, name: str) -> Roster:
-        """Return the roster with the students of one section. Raises UsageError for an unknown section."""
+        """Return the roster limited to a section. Raises UsageError for an unknown section."""
         known = dict.fromkeys(each for row in self.students for each in row.sections)
         if not known:
             raise UsageError(f"{self.file} has no column of sections: omit --section")
@@ -101,7 +101,7 @@ class RollCall(NamedTuple):
 
     @property
     def missing(self) -> tuple[RosterStudent, ...]:
-        """Return the students without a hand-in, of whom the teacher decided nothing on a module or the course."""
+        """Return students without a hand-in and without a decision on a module or the course."""
         there = {line for line, each in self.found.items() if each.file or _is_decided(each)}
         return tuple(row for row in self.roster.students if row.line not in there)
 
@@ -166,7 +166,7 @@ def call_roll(roster: Roster, graded: Sequence[GradedFile], others: Roster | Non
     Args:
         roster: The students.
         graded: The hand-ins of the class.
-        others: The whole roster if `roster` is a section: hand-ins of its other students are not unknown.
+        others: The complete roster if `roster` is a section, so that students of other sections are known.
     """
     whole = others or roster
     exact, alike = _by_id(whole, str), _by_id(whole, fold_id)
@@ -201,7 +201,7 @@ def call_roll(roster: Roster, graded: Sequence[GradedFile], others: Roster | Non
 
 
 def missing_line(roll: RollCall, most: int = 10) -> str:
-    """Return a line on the students without a hand-in; empty if all have one."""
+    """Return a line on the students without a hand-in; empty if every student has handed in."""
     missing = [row.label for row in roll.missing]
     if not missing:
         return ""
@@ -290,7 +290,7 @@ def _stranger_line(
 
 
 def _if_same(student: str, same_as: str) -> str:
-    """Return the end of a line about two ids: the command for ids of one student."""
+    """Return the end of a line about two ids: the command that declares them the same student."""
     typed, right = (shlex.quote(_visible(each)) for each in (student, same_as))
     ids = f"{typed} --same-as {right}"
     return f'. If they are the same: tcptutor decide {ids} --reason "Typing error" --by INITIALS'

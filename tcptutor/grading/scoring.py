@@ -28,7 +28,7 @@ class Score(NamedTuple):
     distrusted: tuple[str, ...] = ()
     """Runs that other runs make up for in part: a sweep's."""
     at: str = ""
-    """Time of the work; empty if nothing counts."""
+    """Time of the work; empty if no work counts."""
 
 
 def unmarkable(found: Score, error: UsageError) -> Score:
@@ -44,7 +44,7 @@ NOT_TRUSTED = ("refused", "inconclusive")
 
 
 def best_of(found: Iterable[Score], without: Score = MISSING) -> Score:
-    """Return the best score, the last of equals; `without` if there is none. Full marks end the search."""
+    """Return the best score, the last of equal scores, or `without`. Full marks end the search."""
     best: Score | None = None
     for each in found:
         if best is None or _rank(each) >= _rank(best):
@@ -64,7 +64,7 @@ class Scorer:
     Args:
         scheme: The course's marks.
         page: The actions on the page.
-        ownership: Tells what was made under the enrolment that counts.
+        ownership: Attributes work to enrolments.
         foreign_share: Factor for all other personal work.
     """
 
@@ -105,13 +105,13 @@ class Scorer:
         """Apply the scheme's deductions, and add their reasons and events.
 
         Args:
-            found: What was done, with the runs it is based on.
-            at: When it was done.
+            found: Score of the work before deductions, with its runs.
+            at: Time of the work.
             wrong: Events of wrong attempts.
             hints: Number of hints.
             shown: Events of the hints.
             share: Share of the marks before all deductions.
-            personal: Events that are personal to the student, apart from the runs.
+            personal: Events that are personal to the student, excluding runs.
         """
         scheme = self._scheme
         found = found._replace(at=at.isoformat() if at else "")

@@ -1,7 +1,7 @@
-"""The hand-in that counts for a student who handed in several, by `[marks] hand_ins`.
+"""Selection of the counting hand-in of a student who handed in several, by `[marks] hand_ins`.
 
-A student writes the dates in a hand-in, so they decide nothing, and anyone can enrol under another's id, so a file that
-adds nothing takes nothing away.
+A student controls the dates in a hand-in, so the selection ignores them. Anyone can enrol under a foreign id, so a file
+that adds no work must not replace work.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MOST_JOINED = 16
 
 
 def to_join(graded: Sequence[GradedFile], rule: HandInRule) -> list[tuple[Path, ...]]:
-    """Return the files of each student's hand-ins that have to be graded as one."""
+    """Return the files of each student's hand-ins that are graded jointly."""
     if rule != "union":
         return []
     groups = ([each for each in group if not _is_damaged(each)] for group in _by_student(graded))
@@ -35,7 +35,7 @@ def to_join(graded: Sequence[GradedFile], rule: HandInRule) -> list[tuple[Path, 
 
 
 def select(graded: Sequence[GradedFile], rule: HandInRule) -> list[GradedFile]:
-    """Return the hand-ins with `superseded_by` set on those that do not count, and a remark on those that do.
+    """Set `superseded_by` on hand-ins that do not count, and add a remark to each chosen hand-in.
 
     Args:
         graded: All hand-ins, in the order in which they were given, and then the joined ones.
@@ -43,7 +43,7 @@ def select(graded: Sequence[GradedFile], rule: HandInRule) -> list[GradedFile]:
     """
     graded = [_afresh(each) for each in graded]
     changed: dict[int, GradedFile | None] = {}
-    """By identity; None for joined hand-ins that add nothing."""
+    """By identity; None for joined hand-ins that add no work."""
     for group in _by_student(graded):
         single = [each for each in group if not _is_joined(each)]
         joined = [each for each in group if _is_joined(each)]
@@ -74,7 +74,7 @@ JOINT = " + "
 
 
 def _by_student(graded: Sequence[GradedFile]) -> list[list[GradedFile]]:
-    """Return the hand-ins of each student, leaving out those without an enrolment and those that are refused."""
+    """Group hand-ins by student, leaving out refused hand-ins and hand-ins without an enrolment."""
     groups: dict[tuple[str, str], list[GradedFile]] = {}
     for each in graded:
         grade = each.grade
@@ -84,14 +84,14 @@ def _by_student(graded: Sequence[GradedFile]) -> list[list[GradedFile]]:
 
 
 def _rank(graded: GradedFile) -> tuple[bool, float, float, bool, int, str]:
-    """Return a key that is smallest for the best hand-in; of equal ones a single file, and the latest state."""
+    """Return a key that is smallest for the best hand-in; ties prefer a single file, then the latest state."""
     grade = _grade(graded)
     worth = -grade.total, -grade.share
     return grade.is_damaged, *worth, _is_joined(graded), -len(grade.trail.digests), graded.file
 
 
 def _newest(graded: Sequence[GradedFile]) -> GradedFile:
-    """Return the hand-in that the course's system received last; of equal times the last one given."""
+    """Return the hand-in that the course's system received last; ties prefer the last argument."""
     return max(enumerate(graded), key=lambda each: (not _is_damaged(each[1]), _received(each[1]), each[0]))[1]
 
 

@@ -46,7 +46,7 @@ def grade_all(
     cluster: str | None,
     progress: GradingCounter,
 ) -> list[GradedFile]:
-    """Grade every hand-in, and those of a student as one where the course joins them; `select` has to follow.
+    """Grade every hand-in, and joined hand-ins where the course joins them; `select` must follow.
 
     Args:
         paths: The hand-ins.
@@ -161,7 +161,7 @@ class RemoteResult(msgspec.Struct, frozen=True, kw_only=True):
 async def grade_on_cluster(
     paths: Sequence[Path], basis: GradingBasis, address: str
 ) -> AsyncGenerator[tuple[int, Result, bool], None]:
-    """Yield the number of each hand-in with its result, and whether it comes from the cache, those first.
+    """Yield index, result and cache flag of each hand-in; cached results come first.
 
     Raises:
         ContentError: A page cannot be read.

@@ -1,6 +1,6 @@
-"""A student's sheet: every mark with its answers, reason and evidence, as one HTML file without external resources.
+"""A student's sheet: every mark with its answers, reason and evidence, as self-contained HTML.
 
-It goes to the student, and names nobody else.
+The sheet goes to the student, and names no other student.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tcptutor.grading.remarks import shown_to_student
 
 SUFFIX = ".sheet.html"
 _MOST_RUNS = 40
-"""Runs of a student whose verdict is computed: a run takes some 25 ms."""
+"""Runs of a student whose verdict is computed: a run takes about 25 ms."""
 _HOSTILE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 _MOST_ANSWERS = 12
 """Answers that are listed for an activity; the first and the last of more."""
@@ -95,7 +95,7 @@ class Sheet(NamedTuple):
     grade: Grade
     course: Course
     file: str
-    """Name of the hand-in; empty for a student without one."""
+    """Name of the hand-in; empty for a student without a hand-in."""
     verdicts: Mapping[str, str] = {}
     """Sentences about the runs, by id."""
 
@@ -106,7 +106,7 @@ def write_sheet(sheet: Sheet) -> str:
 
 
 def run_verdicts(path: Path, grade: Grade) -> dict[str, str]:
-    """Return what the runs behind marks that are not full showed, by id; runs that cannot be read are left out."""
+    """Return verdicts on the runs behind partial marks, by id, without unreadable runs."""
     ids = dict.fromkeys(id for mark in grade.marks if mark.outcome != "full" for id in mark.runs)
     found: dict[str, str] = {}
     with suppress(TutorError), open_hand_in(path) as hand_in:

@@ -19,7 +19,7 @@ _Places = Mapping[tuple[str, str], Step]
 
 
 def in_language(grade: Grade, original: Course, shown: Course) -> Grade:
-    """Return a grade whose titles, questions, answers and feedback are those of `shown`.
+    """Translate a grade: replace titles, questions, answers and feedback by the texts of `shown`.
 
     Args:
         grade: The grade, with the texts of `original`.

@@ -1,10 +1,9 @@
 """Pairs of hand-ins that are more alike than chance explains.
 
-Three signs count. Events that are in both journals: one is a copy of the other, see `copies`. Runs with equal samples:
-in a course each student's runs have seeds of their own, so no two are equal. And wrong answers: the number of questions
-that both students first answered wrongly in the same way, and the probability that at least as many agree when each
-student picks a wrong answer as often as the class does. A pair reports this probability, and how many pairs of the
-class would be as alike by chance.
+Three signs count. Events in both journals: see `copies`. Runs with equal samples: a graded course gives each student's
+runs their own seeds, so no two runs are equal. Shared wrong answers: the number of questions that both students first
+answered wrong in the same way, and the probability that at least as many agree if each student picks wrong answers as
+often as the class does. A pair reports this probability, and how many pairs of the class would be as alike by chance.
 
 This is a fact about two files, not a verdict: friends who study in a group share their mistakes as well.
 """
@@ -88,7 +87,7 @@ def similar_pairs(graded: Sequence[tuple[str, Grade]]) -> Iterator[SimilarPair]:
 
 
 def _copied(shared: Sequence[Sequence[SharedEvents]]) -> dict[tuple[int, int], SharedEvents]:
-    """Return for each hand-in the pair with the one that it shares most events with: forty copies are 39 pairs."""
+    """Pair each hand-in with the hand-in that shares most events with it: forty copies are 39 pairs."""
     found: dict[tuple[int, int], SharedEvents] = {}
     for at, others in enumerate(shared):
         if others:

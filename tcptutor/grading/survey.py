@@ -89,7 +89,7 @@ class PredictionRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReportRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A student's line on what is wrong on a page."""
+    """A student's report of a mistake on a page."""
 
     module: str
     page: str
@@ -128,7 +128,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def survey(graded: Sequence[GradedFile], course: Course, missing: Sequence[str] = ()) -> Survey:
-    """Summarize the hand-ins of a class for a course; `missing` are students on the roster without one."""
+    """Summarize the hand-ins of a class; `missing` lists students on the roster without a hand-in."""
     found = [(each.file, each.grade) for each in graded if each.grade is not None and not each.superseded_by]
     found.sort(key=lambda each: (each[1].student or each[0], each[0]))
     counted = [grade for _, grade in found if not grade.refused]

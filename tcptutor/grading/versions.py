@@ -1,4 +1,4 @@
-"""Lessons that a hand-in was made with, compared with those that grade it, and other versions to grade by."""
+"""Versions of a course: comparison of a hand-in's lessons with the grading lessons, and lookup."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _EXPERIMENTS = "experiments"
 _FILES = (SUFFIX, ".zip", ".tar.gz", ".tgz")
 
 _Places = Mapping[tuple[str, str, str], str]
-"""SHA-256 by module, kind and name, where renumbering changes nothing."""
+"""SHA-256 by module, kind and name, a key that renumbering does not change."""
 
 
 class LessonChanges(NamedTuple):
@@ -61,7 +61,7 @@ class LessonChanges(NamedTuple):
 def lost_versions(
     graded: Iterable[GradedFile], folder: Path, has_version: Callable[[str], bool]
 ) -> Iterator[str]:
-    """Yield a line for each version whose lessons are not in the folder, though hand-ins were made with them."""
+    """Yield a line for each version used by hand-ins whose lessons the folder lacks."""
     made_with = Counter(
         each.grade.other_version
         for each in graded
@@ -76,7 +76,7 @@ def lost_versions(
 
 
 def check_course(hand_in: HandIn, course: Course) -> None:
-    """Raise TutorError for a hand-in of another course."""
+    """Raise TutorError if the hand-in belongs to a different course."""
     made = hand_in.manifest
     if made.lessons_id and course.id and made.lessons_id != course.id:
         raise TutorError(
@@ -139,7 +139,7 @@ class CourseVersions:
 
     @property
     def ambiguous(self) -> Iterator[str]:
-        """A line for each two versions in the folder with one name and different lessons."""
+        """Lines about versions in the folder that share a name but differ in their lessons."""
         hashes = self._hashes[1:]
         first: dict[str, int] = {}
         for at, (path, course) in enumerate(self._named):
@@ -149,10 +149,9 @@ class CourseVersions:
                 yield f"{both} of {course.id}, with different lessons: give each its own version"
 
     def course_of(self, made: HandInManifest) -> Course:
-        """Return the version that a hand-in was made with.
+        """Return the version of the lessons in a hand-in.
 
-        A version with the same name and corrected lessons takes the place of one that is not there; the current version
-        is used if none fits.
+        If no version has exactly those lessons, a version with the same name is used, otherwise the current version.
         """
         wanted = _places(made.lessons)
         for hashes, course in zip(self._hashes, (self.current, *self._others), strict=True):

@@ -95,7 +95,7 @@ class BankItem(msgspec.Struct, frozen=True, kw_only=True):
     """A question as a course system asks it. All texts are HTML."""
 
     id: str
-    """MODULE/PAGE/QUESTION, and the number of the draw if there is more than a single draw."""
+    """MODULE/PAGE/QUESTION, followed by the number of the draw if the question has several draws."""
     title: str
     """Plain text."""
     stem: str

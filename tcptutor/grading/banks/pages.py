@@ -236,7 +236,7 @@ def illustrated(text: str, figures: Sequence[Figure]) -> str:
 
 
 def figure(drawn: Figure) -> str:
-    """Render a figure as it stands at rest, and below it in words, for readers who cannot see it."""
+    """Render a figure at rest, followed by its description for readers who cannot see it."""
     lines = drawn.draw(_FIGURE_COLUMNS, drawn.motion.rest if drawn.motion else 0.0)
     picture = "\n".join(escape(line.text.rstrip(), quote=False) for line in lines)
     caption = drawn.caption and drawn.caption.rstrip(".") + "."

@@ -42,7 +42,7 @@ MOST_BYTES = 64 << 20
 _MOST_MEMBER = 32 << 20
 _MOST_RUNS = 4096
 _MOST_TEXT, _MOST_TEXTS = 96 << 20, 1 << 30
-"""Unpacked bytes of a run, and of all reads together: ten times the size of the whole course."""
+"""Unpacked bytes per run, and over all reads: ten times the size of the course's runs."""
 _PRESET = 4
 """Preset of xz: higher presets save a few percent more for twice the time."""
 _UNPACKER_MEMORY = 32 << 20
@@ -57,7 +57,7 @@ _JOURNAL_KIND = msgspec.structs.replace(
 
 
 class HandInManifest(msgspec.Struct, frozen=True, kw_only=True):
-    """A hand-in's description of itself. Marks depend on nothing in it but its lessons, to find their version."""
+    """Self-description of a hand-in. Marks depend only on `lessons` and `version`, which select the grading lessons."""
 
     tcptutor: str
     """Version that wrote the file."""
@@ -91,7 +91,7 @@ class PackedRun(NamedTuple):
 
 
 class HandIn:
-    """An open hand-in, or several joined ones. Its runs are read on demand."""
+    """An open hand-in, or several joined into a single object. Runs are read on demand."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class HandIn:
         self.packed = packed
         """Copies of each run, by its id; the first that is undamaged counts."""
         self.seen = seen
-        """Runs of this hand-in and of earlier ones."""
+        """Runs of this and earlier hand-ins."""
         self._unpacked = 0
 
     @property

@@ -1,4 +1,4 @@
-"""Joins several hand-ins of a student, as if one machine had imported the journals of the others."""
+"""Joins a student's hand-ins, as if a single machine had imported every journal."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _AT = "1970-01-01T00:00:00+00:00"
 
 
 def join(hand_ins: Sequence[HandIn]) -> HandIn:
-    """Return the hand-ins of a student as one: all their events, and the runs of all.
+    """Join a student's hand-ins into a single hand-in with the events and runs of each.
 
-    One that has the events and runs of the others is returned unchanged.
+    A hand-in that already contains the rest is returned unchanged.
 
     Raises:
         TutorError: A hand-in is damaged, or the journals do not fit together.
@@ -45,7 +45,7 @@ def join(hand_ins: Sequence[HandIn]) -> HandIn:
 
 
 def _without_contained(hand_ins: Sequence[HandIn]) -> list[HandIn]:
-    """Leave out each hand-in contained in another: an earlier state, or a copy."""
+    """Drop hand-ins contained in a larger hand-in: earlier states and copies."""
     found: list[HandIn] = []
     for each in sorted(hand_ins, key=lambda each: (len(each.events), len(each.packed)), reverse=True):
         events = _hashes(each.events)
@@ -55,7 +55,7 @@ def _without_contained(hand_ins: Sequence[HandIn]) -> list[HandIn]:
 
 
 def _are_forked(hand_ins: Sequence[HandIn]) -> bool:
-    """Return whether two different events follow the same one in a chain, as after a copy of the journal."""
+    """Return whether an event has two different successors in its chain, as after a copied journal."""
     followers: dict[bytes, bytes] = {}
     for each in hand_ins:
         chains = JournalChains()
@@ -70,5 +70,5 @@ def _hashes(events: Sequence[StoredEvent]) -> set[bytes]:
 
 
 def _names(line: str, runs: dict[str, tuple[PackedRun, ...]]) -> bool:
-    """Return whether a line about a missing run is about one of the runs."""
+    """Return whether a line about a missing run names any of `runs`."""
     return any(word in runs for word in line.split())

@@ -1,4 +1,4 @@
-"""Work under the enrolment that counts, work before it, and work taken over from another id."""
+"""Attribution of work to the counting enrolment, to the time before it, or to a different id."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _plural(name: str) -> str:
 
 
 class Ownership:
-    """Tells under which enrolment the work of a timeline was made."""
+    """Attribution of a timeline's work to enrolments."""
 
     def __init__(self, line: Timeline, same_ids: Collection[str] = ()) -> None:
         """Take a timeline.
@@ -67,7 +67,7 @@ class Ownership:
         self._line, self._same_ids = line, same_ids
 
     def is_own(self, serial: int) -> bool:
-        """Return whether an event was made under the enrolment that counts, or under one that it corrects.
+        """Return whether an event belongs to the counting enrolment or to an enrolment it corrects.
 
         True for all events without an enrolment.
         """
@@ -76,7 +76,7 @@ class Ownership:
 
     @cached_property
     def work(self) -> dict[Enrolment | None, WorkCount]:
-        """Return the work under each enrolment; None: before the first."""
+        """Return the work under each enrolment; the key None is work before the first enrolment."""
         found: dict[Enrolment | None, WorkCount] = {
             enrolment: WorkCount() for _, enrolment in self._line.enrolments
         }
@@ -100,7 +100,7 @@ class Ownership:
 
     @cached_property
     def corrected(self) -> tuple[Enrolment, ...]:
-        """Return the enrolments of which the one that counts is a correction."""
+        """Return the earlier enrolments that the counting enrolment corrects."""
         return tuple(each for each in self._others if self._is_corrected(each))
 
     def _is_corrected(self, other: Enrolment) -> bool:
@@ -111,12 +111,12 @@ class Ownership:
 
     @property
     def taken_over(self) -> dict[Enrolment, WorkCount]:
-        """Return the work under other ids that the one that counts does not merely correct."""
+        """Return work under other ids, except enrolments that the counting enrolment corrects."""
         return {each: self.work[each] for each in self._others if each not in self.corrected}
 
     @property
     def before_enrolling(self) -> WorkCount:
-        """Return the work before the first enrolment; none without an enrolment."""
+        """Return the work before the first enrolment; an empty count if the student never enrolled."""
         return self.work.get(None, WorkCount()) if self._line.enrolment else WorkCount()
 
     @cached_property
@@ -126,7 +126,7 @@ class Ownership:
 
 
 def _are_alike(one: Enrolment, other: Enrolment) -> bool:
-    """Return whether one id may be a typing error for the other; long ids are compared by their beginning."""
+    """Return whether two ids may differ by a typing error; only the first 100 characters are compared."""
     if one.student == other.student:
         return True
     ids = (one.student[:100].casefold(), other.student[:100].casefold())

@@ -10,9 +10,9 @@ LONGEST_SECONDS = 1800.0
 
 
 def answer_seconds(page: PageTimeline, activity: str) -> float | None:
-    """Return the seconds from the student's action before on the page to the first answer; None if unknown.
+    """Return the seconds from the preceding action on the page to the first answer; None if unknown.
 
-    Such an action is a visit, the end of a run, or an answer to another activity. Hints are part of answering.
+    A preceding action is a visit, the end of a run, or an answer to another activity. Hints are part of answering.
     """
     first = next(iter(page.responses_to(activity)), None)
     if first is None:

@@ -42,7 +42,7 @@ SAMPLING_INTERVAL = 0.01
 _MOST_INTERVALS = 2.0
 """Largest median interval of a valid run, as a multiple of SAMPLING_INTERVAL: a tenth of the samples may be missing."""
 _QUEUES = ("", "second ")
-"""What the names of the queues begin with, in the order of the links."""
+"""Prefixes of queue names, in the order of the links."""
 _FEWEST_INTERVALS = 3
 """Fewest intervals for a median; a short transfer has fewer."""
 _MOST_LATE = 1.0
@@ -161,8 +161,8 @@ def _smallest_rtt(flow: _Flow, none: float) -> float:
 def _in_flight(flow: _Flow) -> list[int]:
     """Return the fewest segments that may be in flight at each sample, as the kernel counts them.
 
-    The window limits tcp_packets_in_flight: without segments that are lost or reported as received behind a gap. Both
-    are part of `unacked`, and absent only in the state open; in other states `delivered` counts the received ones.
+    The window limits tcp_packets_in_flight, which excludes lost and SACKed segments. `unacked` includes both. Only the
+    state open rules them out; in other states `delivered` counts the SACKed segments.
     """
     names = ("ca_state", "unacked", "segs_out", "retransmits", "delivered", "lost")
     return [

@@ -16,7 +16,7 @@ from tcptutor.journal.second_record import RecordDoubts
 _CLOCK_STEP = 120.0
 """Seconds by which a clock may step back without a remark: computers correct it by themselves."""
 _FIRST_COURSE = datetime(2025, 1, 1, tzinfo=UTC)
-"""Time before which there was no tcptutor."""
+"""Time before the first release of tcptutor."""
 _MOST_MISSING, _LONGEST_REMARK = 50, 200
 _MOST_NAMED = 5
 """Items of a kind that a remark names."""

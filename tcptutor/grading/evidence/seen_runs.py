@@ -16,7 +16,7 @@ _MOST_JUDGED = 4096
 
 
 class SeenRuns:
-    """Reads and judges runs; what is equal to an earlier one is neither decoded nor judged again."""
+    """A cache of decoded and judged runs, so that equal runs are processed once."""
 
     def __init__(self) -> None:
         self._tables = KnownTables()
@@ -42,7 +42,7 @@ class SeenRuns:
 
 
 def _without_names(run: Run) -> Run:
-    """Return a run without what differs between students and machines, so that no rule depends on it."""
+    """Strip fields that differ between students and machines, so that no rule depends on them."""
     is_virtual = run.environment.clock == "virtual"
     return msgspec.structs.replace(
         run,

@@ -1,7 +1,7 @@
 """A student's actions on each page, in the order of the journal. Pure: the same from a journal and from a hand-in.
 
-In a merged journal, the order is that of `journal.order`, and the runs and hints behind a response are those that its
-machine had then: work earns what it would have earned on its own machine.
+A merged journal is ordered by `journal.order`. A response is graded with the runs and hints that its machine had at
+the time, so work earns the same marks as on its own machine.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class TimedRun:
     experiment: str
     seed: int
     changed_from: str
-    """Id of the run this what-if was derived from; empty for a run of the page's own experiment."""
+    """Id of the base run of a what-if; empty for a run of the page's own experiment."""
     ended: int = 0
     """Serial of the event of its end; 0 before that."""
     ended_at: str = ""
@@ -102,7 +102,7 @@ class TimedSession(NamedTuple):
 
 
 class TimedReport(NamedTuple):
-    """A student's line on what is wrong on a page."""
+    """A student's report of a mistake on a page."""
 
     at: str
     text: str
@@ -156,15 +156,15 @@ class PageTimeline:
 
     @property
     def tried_runs(self) -> list[TimedRun]:
-        """Return the runs that may count as the page's run: of very many, the first and the last ones."""
+        """Return candidates for the page's run; a long list is cut to its first and last runs."""
         return _first_and_last(self.complete_runs)
 
     def right_responses(self, activity: str) -> list[TimedResponse]:
-        """Return the responses stored as right that may count: of very many, the first and the last ones."""
+        """Return responses stored as right that may count; a long list is cut to its first and last entries."""
         return _first_and_last([each for each in self.responses_to(activity) if each.response.correct])
 
     def firsts(self, responses: Iterable[TimedResponse]) -> list[TimedResponse]:
-        """Return the first of the responses on each machine: in a merged journal several, else one at most."""
+        """Return each machine's first response: several in a merged journal, otherwise at most a single response."""
         found: list[TimedResponse] = []
         for each in responses:
             if not any(self.order.knew(each.serial, earlier.serial) for earlier in found):
@@ -206,7 +206,7 @@ class Timeline:
     enrolments: list[tuple[int, Enrolment]] = field(default_factory=list)
     """Each with the serial of its event."""
     left_out: int = 0
-    """Number of events of another machine under another enrollment; they never count."""
+    """Number of events that another machine recorded under a different enrollment; they never count."""
     backward: list[BackwardStep] = field(default_factory=list)
     times: list[datetime] = field(default_factory=list)
     """Times of the events, without starts of runs."""
@@ -267,7 +267,7 @@ def timeline(rows: Iterable[StoredEvent]) -> Timeline:
 
 
 def _chains_of_others(found: StudentEvents) -> set[int]:
-    """Return the chains of a merged journal that belong to another enrollment than the journal's own chain."""
+    """Return the chains of a merged journal whose enrollment differs from the journal's own chain."""
     if not found.order.is_merged:
         return set()
     enrolled: list[tuple[int, Enrolment]] = []

@@ -1,7 +1,7 @@
-"""The trail of a journal: a short digest of every event, which two hand-ins share only if one copied from the other.
+"""The trail of a journal: a short digest per event, by which copied events are recognized.
 
-An event contains its time to the millisecond. Two students may do the same in the same millisecond once, but not again
-and again. The digest leaves out the event's place in its chain: events in a rewritten journal have the same digests.
+An event contains its time to the millisecond. Two students may act alike in the same millisecond by chance, but not
+repeatedly. The digest omits the event's place in its chain, so that rewriting a journal keeps its digests.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tcptutor.base.printable import escaped
 from tcptutor.journal.events import DIGEST_BYTES, UNREADABLE, StoredEvent, event_digest, is_import
 
 _MOST_EVENTS = 50_000
-"""First events of a journal that are compared; a student of the whole course has about 2,000."""
+"""Number of events, from the first, that are compared; a complete course takes about 2,000."""
 _LONGEST_PAGE = 80
 
 
