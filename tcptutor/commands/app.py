@@ -40,11 +40,11 @@ def open_app(module: str | None, backend: str, clock: str, plain: bool | None, l
         backend: Backend of the lab.
         clock: Clock of the lab.
         plain: True for the dialogue, False for the app, None to choose by the terminal.
-        language: Language of the lessons, None for that of the configuration file or the locale.
+        language: Language of the lessons; None to use the configuration file or the locale.
 
     Raises:
         TutorError: The app has no terminal.
-        UsageError: The course has nothing in that language.
+        UsageError: The course has no pages in that language.
     """
     translation = chosen_language(language)
     has_terminal = sys.stdin.isatty() and sys.stdout.isatty()
@@ -77,7 +77,7 @@ def open_app(module: str | None, backend: str, clock: str, plain: bool | None, l
 
 
 def _start_again(course: str, backend: str, clock: str) -> NoReturn:
-    """Start the program again in another course, the shipped one if `course` is empty."""
+    """Restart the program in the course `course`; empty for the shipped course."""
     os.environ.pop("TCPTUTOR_COURSE", None)
     given = ["--course", course] if course else []
     command = [sys.executable, "-m", "tcptutor", *given, "--backend", backend, "--clock", clock, "--no-plain"]
@@ -86,7 +86,7 @@ def _start_again(course: str, backend: str, clock: str) -> NoReturn:
 
 
 def _remember_course() -> None:
-    """Keep where the course came from, so that its id alone opens it again."""
+    """Remember the source of the course, so that its id is enough to open it later."""
     if (chosen := places.chosen_course()) is not None:
         from tcptutor.course.known_courses import remember  # noqa: PLC0415  # the shipped course needs none
         from tcptutor.course.outline import OpenedCourse  # noqa: PLC0415

@@ -67,8 +67,8 @@ def read_lists(
 ) -> ClassLists:
     """Read the files of the options, and warn of rows that cannot be used. Raises UsageError.
 
-    Without `exceptions`, warn of a file of decisions in the working folder, or in or beside `places`: the hand-ins and
-    their folders.
+    Without `exceptions`, warn of a file of decisions in the working folder, or in or next to `places`: the hand-ins
+    and their folders.
     """
     if roster is None and (column or section):
         raise UsageError(

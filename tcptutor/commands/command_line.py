@@ -1,4 +1,4 @@
-"""The whole command line: the declarations of `group`, `grading` and `teaching`."""
+"""The command line: the declarations of `group`, `grading` and `teaching`."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from tcptutor.journal import Journal, opened_journal
 
 
 def write_drafts(graded: Sequence[GradedFile], folder: Path, replace: bool) -> None:
-    """Write a draft for each student whose hand-in counts. Raises TutorError before any of them is replaced."""
+    """Write a draft per student with a counting hand-in. Raises TutorError before replacing any draft."""
     texts: dict[str, str] = {}
     for each in graded:
         grade = each.grade
@@ -112,7 +112,7 @@ class _Reader:
 
 
 def _check_addressee(found: CommentFile, path: Path, journal: Journal) -> None:
-    """Raise UsageError for the comments of another student or course."""
+    """Raise UsageError if the comments address a different student or course."""
     enrolment = journal.record.enrolment
     me = (enrolment.course, enrolment.student) if enrolment else ("", "")
     if me == (found.course, found.student):

@@ -1,4 +1,4 @@
-"""Shell completion: the scripts for bash, zsh and fish, and the names that a command may be given.
+"""Shell completion: scripts for bash, zsh and fish, and candidates for arguments.
 
 A damaged course completes nothing; the command itself reports it.
 """

@@ -1,4 +1,4 @@
-"""`tcptutor config`: the configuration file, what it changes, and its mistakes."""
+"""`tcptutor config`: the configuration file, its settings, and its mistakes."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def write_configuration(force: bool, as_json: bool) -> int:
 
 
 def check_configuration(as_json: bool) -> int:
-    """Print the mistakes of both files, and return the exit code: 1 if there are any."""
+    """Print the mistakes of both files, and return the exit code: 1 if a file has mistakes."""
     configuration = load_configuration()
     found = [each for each in (configuration.own, configuration.site) if each.exists]
     if as_json:

@@ -110,7 +110,7 @@ class _ListedCourse(NamedTuple):
 
 
 def list_courses(as_json: bool) -> int:
-    """List the courses that the student has worked in, and the shipped one, and return the exit code."""
+    """List the shipped course and the student's courses, and return the exit code."""
     current = places.chosen_course()
     listed = list(_listed())
     in_use = current.id if current else places.SHIPPED_ID
@@ -141,7 +141,7 @@ def list_courses(as_json: bool) -> int:
 
 
 def _shortened(given: str) -> str:
-    """Return a path or an address as it is shown: without a password, below ~ if it is there."""
+    """Format a path or an address for display: without a password, below ~ where possible."""
     if (path := Path(given)).is_absolute() and path.is_relative_to(Path.home()):
         return f"~/{path.relative_to(Path.home())}"
     address = parse_address(given) if given and not path.exists() else None

@@ -37,7 +37,7 @@ class DecideRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def decide(request: DecideRequest) -> int:
-    """Append the decision and return the exit code. Raises UsageError, without writing, for a contradictory one."""
+    """Append the decision and return the exit code. Raises UsageError before writing a contradictory decision."""
     module, _, rest = (request.place or "").partition("/")
     page, _, activity = rest.partition("/")
     decision = Decision(

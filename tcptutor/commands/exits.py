@@ -85,7 +85,7 @@ def errors_in_one_line() -> Iterator[None]:
         warn("stopped")
         code = _SIGNALLED + signal.SIGINT
     except OSError as error:
-        # Errors with a known context are TutorErrors. This one may be a full disk, or an overlong file name.
+        # Errors with a known context are TutorErrors. Other OSErrors may be a full disk or an overlong file name.
         give_up_output()
         what = "" if error.filename is None else f"cannot use {error.filename}: "
         warn(f"{what}{refused(error)}")

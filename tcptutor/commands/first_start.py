@@ -14,9 +14,9 @@ from tcptutor.install.setup import run_setup
 
 
 def offer_setup() -> None:
-    """Set up the lab if the user agrees; return in any case, as the app can replay recorded runs without one.
+    """Set up the lab if the user agrees; always return, as the app can replay recorded runs without a lab.
 
-    No-op where the course runs on the host's kernel, and where nothing can be stored.
+    No-op if the course runs on the host's kernel, or if the cache folder is not writable.
     """
     try:
         places.cache().mkdir(parents=True, exist_ok=True)

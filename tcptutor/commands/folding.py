@@ -13,11 +13,11 @@ _GAP = 2
 _LEAST = 28
 """Characters of the last column, below which it gets lines of its own."""
 _HYPHEN, _UNBROKEN = "-", "\N{NON-BREAKING HYPHEN}"
-"""Ids contain hyphens, and nobody can copy half an id."""
+"""Ids contain hyphens, and an id broken across lines cannot be copied."""
 
 
 def fold_line(line: str, columns: int | None, tone: Tone | None = None) -> list[str]:
-    """Fold an indented line of text; `columns` is None where nothing is folded."""
+    """Fold an indented line of text; no-op if `columns` is None."""
     text = line.lstrip()
     indent = line[: len(line) - len(text)]
     lines = [line]
@@ -35,11 +35,11 @@ def _toned(line: str, tone: Tone) -> str:
 def fold_rows(
     rows: Sequence[Sequence[str]], columns: int | None, indent: int = 2, right: Sequence[bool] = ()
 ) -> list[str]:
-    """Lay out rows in columns and fold the last one, or put it below the others where it has little room.
+    """Lay out rows in columns, and fold the last column or put it below the rest if space is short.
 
     Args:
         rows: Cells, the same number in each row.
-        columns: Width of the terminal; None where nothing is folded.
+        columns: Width of the terminal; None to leave lines unfolded.
         indent: Blanks before a line.
         right: Whether each column is right-aligned; none by default.
     """

@@ -236,7 +236,7 @@ def _is_decided_on_page(mark: ActivityMark, result: Grade) -> bool:
 
 
 def _mark_rows(marks: Sequence[ActivityMark]) -> Iterator[_MarkRow]:
-    """Yield a row per mark, and one for all activities of a page that were not done."""
+    """Yield a row per mark, and a summary row for the missing activities of each page."""
     for (module, page), of_page in groupby(marks, lambda mark: (mark.module, mark.page)):
         found = [*of_page]
         missing = [mark for mark in found if mark.outcome == "missing" and not mark.decision]

@@ -67,7 +67,7 @@ def restore_runs(names: Sequence[str]) -> int:
 
 
 def compare_runs(one: str, other: str, as_json: bool) -> int:
-    """Print what differs between two runs and return the exit code. Raises TutorError."""
+    """Print the differences between two runs and return the exit code. Raises TutorError."""
     (first, path), (second, other_path) = open_run(one), open_run(other)
     if path == other_path:
         raise UsageError(f"{path} twice: name two runs")
@@ -100,7 +100,7 @@ def _comparison_lines(found: RunComparison, one: str, other: str) -> list[str]:
 
 
 def _stored_file(name: str) -> Path:
-    """Return the file of one of the user's stored runs. Raises UsageError."""
+    """Return the file of a run that the user stored. Raises UsageError."""
     file = find_run(name, warn)
     if file.resolve().parent != places.runs().resolve():
         raise UsageError(f"{file} is not among your stored runs: give an id of `tcptutor runs`")

@@ -26,7 +26,7 @@ from tcptutor.room.web.join_client import LectureClient, LectureLost, VotesEnded
 _AGAIN_S = 2.0
 _LONGEST_LINE = 4096
 _NUMBERS = tuple(str(number) for number in range(1, len(LETTERS) + 1))
-"""Names of choices for those who count."""
+"""Numbers accepted as names of choices, next to letters."""
 _VOTES = ("First vote, on your own", "Second vote, after the discussion")
 _Event = VoterView | TutorError
 
@@ -91,7 +91,7 @@ class _Voting:
             os.write(self._woken, b".")
 
     def _show_events(self) -> bool:
-        """Print what has happened; return True after the end."""
+        """Print pending events; return True after the end."""
         while True:
             try:
                 event = self._events.get_nowait()
@@ -142,7 +142,7 @@ class _Voting:
 
 
 def view_lines(view: VoterView, columns: int) -> Iterator[str]:
-    """Yield the lines of what a voter sees."""
+    """Yield the lines of a voter's view."""
     match view.state:
         case "waiting":
             yield "The next question appears here."

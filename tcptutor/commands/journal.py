@@ -1,4 +1,4 @@
-"""`tcptutor journal export` and `import`: one student's work on two machines."""
+"""`tcptutor journal export` and `import`: a student's work on two machines."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def export_journal(output: Path, replace: bool, as_json: bool) -> int:
 
 
 def import_journal(file: Path, as_json: bool) -> int:
-    """Add what an exported journal has and this one lacks, and return the exit code. Raises TutorError."""
+    """Merge an exported journal into the student's journal, and return the exit code. Raises TutorError."""
     damaged: list[str] = []
     with open_journal_file(file) as found, opened_journal(warn) as journal:
         try:

@@ -1,4 +1,4 @@
-"""The language of the lessons: the option --language, else the configuration file's setting, else the locale."""
+"""The language of the lessons, from --language, the configuration file or the locale, in this order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def chosen_language(given: str | None) -> str:
     """Return the translation to show; empty for the original.
 
     Raises:
-        UsageError: The course has nothing in the `given` language.
+        UsageError: The course has no pages in the `given` language.
     """
     from tcptutor.course.languages import fitting_language, languages, original_language  # noqa: PLC0415
 

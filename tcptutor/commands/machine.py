@@ -193,7 +193,7 @@ def report_machine(as_json: bool) -> int:
 
 
 def print_findings(findings: Sequence[Finding]) -> None:
-    """Print a line for each finding, and one for its remedy."""
+    """Print each finding, and its remedy on a line below."""
     names = max((len(finding.name) for finding in findings), default=0)
     for finding in findings:
         print_lines(_finding_lines(finding, names))

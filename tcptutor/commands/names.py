@@ -1,4 +1,4 @@
-"""Names of pages, experiments and runs on the command line; a name of another kind gets the command that takes it."""
+"""Names of pages, experiments and runs on the command line; errors suggest the command that fits the name."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def find_page(name: str) -> tuple[Module, Step]:
 
 
 def is_page_name(name: str) -> bool:
-    """Return True for MODULE/PAGE and for a number such as 1.7, whether or not there is such a page."""
+    """Return True for MODULE/PAGE and for a number such as 1.7; the page need not exist."""
     return name.strip("/").count("/") == 1 or is_page_number(name)
 
 
 def is_page_number(name: str) -> bool:
-    """Return True for a number such as 1.7, whether or not there is such a page."""
+    """Return True for a number such as 1.7; the page need not exist."""
     return _NUMBERED.fullmatch(name) is not None
 
 
@@ -64,7 +64,7 @@ def find_experiment(name: str, command: str) -> str:
         command: The command that takes it, such as `tcptutor run`, for the suggestion.
 
     Raises:
-        UsageError: The name is unknown or ambiguous. For a page or a module it says which command to use.
+        UsageError: The name is unknown or ambiguous; for a page or a module, the message names the command to use.
     """
     try:
         return Catalogue(places.lessons()).full_name(name)
@@ -73,7 +73,7 @@ def find_experiment(name: str, command: str) -> str:
 
 
 def what_runs(module: Module, step: Step, command: str) -> tuple[str, str]:
-    """Return what a page runs, "runs tcp-basics/large-window", and the command that does the same, if any.
+    """Describe a page's experiment, e.g. "runs tcp-basics/large-window", and return the equivalent command, if any.
 
     Args:
         module: The page's module.
@@ -93,7 +93,7 @@ def what_runs(module: Module, step: Step, command: str) -> tuple[str, str]:
 def open_run(name: str) -> tuple[Run, Path]:
     """Load the run of that name, as `exchange.open_run` does.
 
-    Raises UsageError if no run has the name; for a page or an experiment it says how to list their runs.
+    Raises UsageError if no run has the name; for a page or an experiment, the message explains how to list its runs.
     """
     try:
         return exchange.open_run(name, warn)

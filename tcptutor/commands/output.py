@@ -50,7 +50,7 @@ _PROMPT_LINES = 2
 
 def prepare() -> None:
     """Prepare standard output and error: UTF-8, and blocking, for slow readers."""
-    # Reopen closed streams: one of our files must not get their descriptor. They stay open to the end.
+    # Reopen closed streams: no file of ours may get their descriptor. They stay open to the end.
     for name, mode, flags in (
         ("stdin", "r", os.O_RDONLY),
         ("stdout", "w", os.O_RDONLY),  # read-only, so that lost results raise an error
@@ -247,7 +247,7 @@ def difference(ratio: Summary) -> str:
 class Bar:
     """A progress bar on standard error for many runs; hidden when standard error is not a terminal.
 
-    Terminals that show progress in their tab or task bar show it there too.
+    Terminals with progress in their tab or task bar show the same progress.
     """
 
     def __init__(self, title: str, total: int, done: int = 0) -> None:
@@ -278,7 +278,7 @@ class Bar:
         """Count a finished run and show `latest` next to the bar; the time left is computed from timed runs."""
         self._progress.update(self._task, advance=int(is_timed), latest=latest)
         if not is_timed:
-            # Unlike `update`, this leaves the measured speed alone.
+            # Unlike `update`, this does not change the measured speed.
             self._progress.tasks[self._task].completed += 1
         task = self._progress.tasks[self._task]
         if task.total and not self._progress.disable:

@@ -76,7 +76,7 @@ def _check_contradictions(request: PresentRequest) -> None:
 
 
 def _unfinished(otherwise: str) -> Path:
-    """Return the folder of the latest lecture. Raises TutorError with `otherwise` if it has ended or there is none."""
+    """Return the folder of the latest lecture. Raises TutorError with `otherwise` if no lecture is unfinished."""
     folder = records.latest()
     if folder is None or records.read_state(folder).is_over:
         raise TutorError(otherwise)
@@ -85,7 +85,7 @@ def _unfinished(otherwise: str) -> Path:
 
 def _remark_unfinished() -> None:
     folder = records.latest()
-    with contextlib.suppress(TutorError):  # a damaged one
+    with contextlib.suppress(TutorError):  # the latest lecture is damaged
         if folder is not None and not records.read_state(folder).is_over:
             remark(f"the lecture in {folder} was not ended; this one is new")
 
@@ -103,7 +103,7 @@ def _show(role: Role) -> int:
 
 
 def _course_here() -> Course:
-    """Return the course of the lecture that is running, which may be another than this command's."""
+    """Return the course of the running lecture, which may differ from the course of this command."""
     folder = launch.running()
     given = records.read_opened(folder).course if folder is not None else ""
     if not given:

@@ -1,4 +1,4 @@
-"""`tcptutor present --check`: make the runs of a lecture, and report what will not work here."""
+"""`tcptutor present --check`: make the runs of a lecture, and report problems on this machine."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What `tcptutor present` does before a lecture begins: choose its slides, check them, or write them to a file.
+"""Start of `tcptutor present`: choose the slides of a lecture, check them, or write them to a file.
 
-A terminal that joins a lecture does not import this, and so shows its slide sooner.
+A terminal that joins a lecture does not import this module, and so shows its slide sooner.
 """
 
 from __future__ import annotations

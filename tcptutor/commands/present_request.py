@@ -11,7 +11,7 @@ class PresentRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Options of the command."""
 
     target: str | None
-    """MODULE or MODULE/PAGE; None for the whole course."""
+    """MODULE or MODULE/PAGE; None for the course."""
     lecture: Path | None
     resume: bool
     notes: bool

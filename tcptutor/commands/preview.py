@@ -33,8 +33,8 @@ def preview(folder: Path, page: str | None, backend: str, clock: str, language: 
         language: Translation to show; None for the original.
 
     Raises:
-        UsageError: The folder is no course, or there is no such page or language.
-        TutorError: There is no terminal.
+        UsageError: The folder is no course, or the page or language does not exist.
+        TutorError: Standard input or output is not a terminal.
     """
     if not (folder / "course.toml").is_file():
         raise UsageError(

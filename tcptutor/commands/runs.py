@@ -162,7 +162,7 @@ def places_of_runs() -> Mapping[str, _PLACE]:
 
 
 def names_of_runs() -> Mapping[str, str]:
-    """Return the student's names of runs by id: those of saved benches, and those given to runs."""
+    """Return the student's names of runs, by id: names of saved benches and of runs."""
     names: dict[str, str] = {}
     try:
         names |= {each.run: each.name for each in Benches.of_user().all() if each.run}

@@ -52,7 +52,7 @@ def run_seeds(
 ) -> int:
     """Run all seeds and return the exit code. Raises TutorError before the first run.
 
-    `seeds` is the first seed and their number; without a first one they begin at `seed`, or at the experiment's.
+    `seeds` is the first seed and the count; without a first seed, start at `seed` or at the experiment's seed.
     """
     start, number = seeds
     if start is not None and seed is not None:

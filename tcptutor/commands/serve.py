@@ -59,7 +59,7 @@ class ServeRequest(msgspec.Struct, frozen=True, kw_only=True):
     labs: int | None = None
     """Number of labs that run at a time."""
     shell_idle: str = "5m"
-    """How long a terminal without a key keeps its lab while others wait."""
+    """Time without a key press after which a terminal's lab is released while other students wait."""
     backend: str = "auto"
 
 
@@ -152,7 +152,7 @@ def _report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
 
 
 def _url_file() -> Path:
-    """Return the file with the URL of the running server, for links that another process makes."""
+    """Return the file with the URL of the running server, read by processes that make links."""
     return server_folder() / "url"
 
 
@@ -198,7 +198,7 @@ def parse_duration(text: str, option: str) -> float:
 
 
 def _backend(asked: str, *, is_for_others: bool) -> str:
-    """Return the backend of the apps. Other people's shells open in guests alone, where they reach no file of ours."""
+    """Return the backend of the apps. Other people's shells open only in guests, which isolate the host's files."""
     if not is_for_others:
         return asked
     if asked == "host":

@@ -19,7 +19,7 @@ from tcptutor.grading.sheet_language import in_language
 def write_sheets(
     graded: Sequence[GradedFile], course: Course, folder: Path, replace: bool, language: str = ""
 ) -> None:
-    """Write a sheet for each student whose hand-in counts. Raises TutorError before any of them is replaced.
+    """Write a sheet per student with a counting hand-in. Raises TutorError before replacing any sheet.
 
     Args:
         graded: The hand-ins of the class.

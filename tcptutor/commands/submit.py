@@ -1,4 +1,4 @@
-"""`tcptutor submit`: hand in a student's work, and show what it is worth by its own evidence."""
+"""`tcptutor submit`: hand in a student's work, and show the marks that its evidence supports."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MAX_PAGES = 5
 _MAX_REASONS = 20
 """Largest number of activities without full marks that are listed."""
 _LONG_RUNS = 20
-"""Number of runs whose grading takes so long that a line announces it."""
+"""Number of runs above which grading is slow enough to announce."""
 
 
 def submit(output: str | None, replace: bool, as_json: bool) -> int:
@@ -134,7 +134,7 @@ def _pages_left(of_module: Sequence[str]) -> str:
 
 
 def _reduced(grade: Grade) -> list[ActivityMark]:
-    """Return the activities that were done without full marks, those that can be done again first."""
+    """Return activities with less than full marks, repeatable activities first."""
     order = ("refused", "inconclusive", "none", "part")
     return sorted(
         (mark for mark in grade.marks if mark.outcome in order), key=lambda mark: order.index(mark.outcome)

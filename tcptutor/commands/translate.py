@@ -32,7 +32,7 @@ def translate_course(folder: Path, language: str, target: str | None, replace: b
         as_json: Print JSON.
 
     Raises:
-        UsageError: There is no such language, module or page.
+        UsageError: The language, module or page does not exist.
         TutorError: A file cannot be read or written.
     """
     if not (folder / "course.toml").is_file():
@@ -67,7 +67,7 @@ def translate_course(folder: Path, language: str, target: str | None, replace: b
 
 
 def _files(root: Path, target: str) -> Iterator[LessonFile]:
-    """Yield the files of a module or page, or of the whole course for an empty target."""
+    """Yield the files of a module or page; of the complete course if `target` is empty."""
     if not target:
         yield LessonFile(root / "course.toml", root)
     chosen, folders = pages(root, target), module_folders(root)

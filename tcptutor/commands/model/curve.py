@@ -39,7 +39,7 @@ class ModelCurve:
 
 
 def range_of(settings: Mapping[str, str]) -> str | None:
-    """Return the argument that is given as a range; None without one. Raises ParameterError for several."""
+    """Return the argument given as a range, None if no argument is. Raises ParameterError for several ranges."""
     names = [name for name, text in settings.items() if ".." in text]
     if len(names) > 1:
         raise ParameterError(
