@@ -28,7 +28,7 @@ _Result = TypeVar("_Result")
 
 
 class Fork:
-    """Whether this process was forked from one that had imported the program."""
+    """Marks a process forked from a parent that had imported the program."""
 
     has_frozen_program = False
 

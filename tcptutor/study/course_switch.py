@@ -1,4 +1,4 @@
-"""Change from the app to another course of the student, which needs a new start: each course has its own journal."""
+"""Switch from the app to a different course by a restart, since each course has its own journal."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 class CourseSwitch:
-    """The student's other courses, and the one to open once the app has ended."""
+    """The student's other courses, and the course to open after the app exits."""
 
     def __init__(self) -> None:
         self.chosen: KnownCourse | None = None
         """The course to open; None to stay."""
 
     def others(self) -> list[KnownCourse]:
-        """Return the student's other courses, the shipped one first."""
+        """Return the student's other courses, the shipped course first."""
         from tcptutor.course.known_courses import KnownCourse, known_courses  # noqa: PLC0415  # not for the first frame
         from tcptutor.course.outline import OpenedCourse  # noqa: PLC0415
 

@@ -14,7 +14,7 @@ _SHORTEST_AGO = 1e-6
 
 
 def instant_in_words(flight: Flight, t: float) -> str:
-    """Return where the segments are at `t` seconds, and what the sender did last."""
+    """Describe the positions of segments at `t` seconds, and the sender's last action."""
     state = flight.at(t)
     waiting = sum(each.place == "queue" for each in state.segments)
     return (
@@ -24,7 +24,7 @@ def instant_in_words(flight: Flight, t: float) -> str:
 
 
 def last_event(flight: Flight, state: FlightState) -> str:
-    """Return what the sender did last and why."""
+    """Describe the sender's last action and its reason."""
     from tcptutor.analysis import sender_reason  # noqa: PLC0415  # takes a tenth of a second to import
 
     if state.event is None:

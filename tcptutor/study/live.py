@@ -101,10 +101,10 @@ class Live:
     """True while the student is searching for a fault in this network: the report is withheld."""
 
     awaits_observation: bool = False
-    """True while the page asks what this run showed: the explanation is withheld."""
+    """True while the page asks for an observation about this run: the explanation is withheld."""
 
     is_enrolled: bool = False
-    """True while the student is enrolled: a replayed run says that it earns no marks."""
+    """True while the student is enrolled: the result of a replayed run warns that it earns no marks."""
 
     comparisons: tuple[ComparisonRun, ...] = ()
     """Runs with other settings, drawn in the same chart."""

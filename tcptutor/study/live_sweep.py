@@ -219,7 +219,7 @@ class SweepRunner:
     async def _conduct(self, lab: Lab, number: int) -> Run:
         live, (at, experiment) = self._live, self._experiments[number]
         if number:
-            # The second lab benefits from what the first prepares, such as a larger guest.
+            # The second lab benefits from the first lab's preparations, such as a larger guest.
             await self._first.wait()
         self._check_enrolment()
         conducted = ConductedRun(lab, experiment, self._journal.runs, self.stopped)

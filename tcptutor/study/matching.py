@@ -1,4 +1,4 @@
-"""Search of the find box: matches at the beginnings of words, grouped, with those in titles first."""
+"""Search of the find box: matches at the beginnings of words, grouped, with titles first."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _MOST_IN_GROUP = 12
 _MOST_IN_WORDS = 4
 """Listed hits of a group without the words in their titles."""
 _BY_TITLE: frozenset[Group] = frozenset({"actions", "settings"})
-"""Groups found by their titles alone, since Enter runs them at once."""
+"""Groups found only by their titles, since Enter runs them at once."""
 _IN_TEXT: frozenset[Group] = frozenset({"pages", "terms"})
-"""Groups whose hits in descriptions and texts are listed last, as hits in the text."""
+"""Groups with text; hits in their descriptions and texts are listed last."""
 _NAMED: frozenset[Group] = frozenset({"pages", "terms", "formulas", "experiments", "runs"})
 """Groups with titles that begin with their subject; a question may begin with any word."""
 
@@ -109,7 +109,7 @@ class _Found(NamedTuple):
 
 
 def moved(at: int, by: int, count: int) -> int:
-    """Return the index `by` entries from `at` in a list of `count`: single steps wrap, longer ones end at its ends."""
+    """Move an index by `by` entries in a list of `count`; single steps wrap, longer steps stop at the ends."""
     return (at + by) % count if abs(by) == 1 else min(max(at + by, 0), count - 1)
 
 
@@ -191,7 +191,7 @@ _IN_WORDS = 4
 
 
 def _rank(query: str, entry: IndexedEntry) -> int:
-    """Return 0 for a name itself, 1 for whole words at the title's beginning, 2 for its beginning, 3 otherwise."""
+    """Return 0 for an exact name, 1 for a title that begins with the query's words, 2 with its letters, 3 otherwise."""
     if query in entry.names:
         return 0
     if entry.entry.group not in _NAMED or not entry.folded.startswith(query):

@@ -1,4 +1,4 @@
-"""The course as the student sees it, which another program's enrollment changes."""
+"""The course as the student sees it, updated if a different program enrolls the student."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def enrolled_meanwhile() -> str:
-    """Return why a run with the seed of no enrollment, or of an earlier one, does not begin."""
+    """Return the reason why a run seeded without the current enrollment does not begin."""
     return f"you enrolled meanwhile: press {key_name('lesson.run')} to run it with your own seed"
 
 
 class OwnCourse:
-    """The course with the pages that the student sees who is enrolled as `enrolment` at first."""
+    """The course with the pages of an enrolled student, initially `enrolment`."""
 
     def __init__(self, shared: Course, journal: Journal, enrolment: Enrolment | None) -> None:
         self._shared, self._journal, self.enrolment = shared, journal, enrolment
@@ -33,12 +33,12 @@ class OwnCourse:
 
     @property
     def is_outdated(self) -> bool:
-        """True if another program has enrolled the student since `update`."""
+        """True if a different program has enrolled the student since `update`."""
         now = enrolment_in(self._journal)
         return now is not None and now != self.enrolment
 
     def update(self) -> str:
-        """Take over a new enrollment, and return a line about it; empty if there is none."""
+        """Take over a new enrollment, and return a line about it; empty if the enrollment is unchanged."""
         before, now = self.enrolment, enrolment_in(self._journal)
         if now is None or now == before:
             return ""
@@ -59,7 +59,7 @@ class OwnCourse:
 
 
 def enrolment_in(journal: Journal) -> Enrolment | None:
-    """Return the student's enrollment; None without one, or if the journal cannot be read."""
+    """Return the student's enrollment; None if not enrolled, or if the journal cannot be read."""
     try:
         return journal.record.enrolment
     except JournalError:

@@ -30,7 +30,7 @@ class ModulePage(NamedTuple):
 
 
 def page_of_experiment(course: Course, experiment: str, first: str = "") -> ModulePage | None:
-    """Return the page MODULE/PAGE `first` if it runs the experiment, or the first page that does; None without one."""
+    """Return the page that runs the experiment, preferring `first` (MODULE/PAGE); None if no page runs it."""
     found = [
         ModulePage(module, step)
         for module in course.modules
@@ -60,7 +60,7 @@ def neighbor(course: Course, module: Module, step: Step, by: int) -> ModulePage 
 def next_on_path(course: Course, module: Module, step: Step, journal: Journal) -> ModulePage | None:
     """Return the next page of the student's path, without pages to skip.
 
-    The pre-test of a module comes first if nothing of the module has been opened yet.
+    The pre-test of a module comes first if the student has not visited the module yet.
     """
     record = journal.record
     for place in _places_from(course, module, step, 1):

@@ -46,7 +46,7 @@ async def find_now(course: Course, journal: Journal) -> Reviews:
 
 
 async def recall_run(journal: Journal, card: ReviewCard) -> MarkContext:
-    """Load the run or the sweep that a question is about; nothing for other questions, or if its files are missing."""
+    """Load the run or sweep of a question; return `NO_RUN` for other questions, or if files are missing."""
     if not card.question.against_run:
         return NO_RUN
     with contextlib.suppress(JournalError):  # the app reports the failure
@@ -118,7 +118,7 @@ class ReviewQuestion:
 
 
 def _new_draw(card: ReviewCard, identity: str, times: int) -> dict[str, str]:
-    """Draw numbers that differ from the last on the page and from those of the time before."""
+    """Draw numbers that differ from the latest numbers on the page and from the previous draw."""
     on_page = card.record.latest.draw if card.record.latest else {}
     drawn: dict[str, str] = {}
     for asked in range(len(card.record.recalls) + times + 1):

@@ -36,7 +36,7 @@ class MarkedResponse:
     answer: Given
     mark: Mark
     explanation: str
-    """Explanation of the right response, or of a wrong one given as sure; otherwise empty."""
+    """Explanation of a right response, or of a wrong response given as sure; otherwise empty."""
     final: bool
     """True if the response can no longer change."""
     can_redraw: bool = False
@@ -131,11 +131,11 @@ class Study:
 
     @property
     def note(self) -> str:
-        """The student's note on the page; empty without one, or if the journal can't be read."""
+        """The student's note on the page; empty without a note, or if the journal can't be read."""
         return self._try_journal(lambda: self._journal.page(*self._key).note) or ""
 
     def past_answers(self) -> tuple[PastAnswer, ...]:
-        """Return all answers to the page's questions, the latest first; none if the journal can't be read."""
+        """Return all answers to the page's questions, the latest first; empty if the journal can't be read."""
         questions = {each.id: each for each in self.step.activities_of(Question)}
         given = self._try_journal(lambda: list(self._journal.responses(*self._key))) or []
         return tuple(
@@ -171,7 +171,7 @@ class Study:
         return activity.id in self._draws and right is not None and self.response(activity) is None
 
     def _initial_draw(self, activity: Activity, earlier: ActivityRecord) -> dict[str, str]:
-        """Keep the numbers of the latest answer, so that it can be read again; draw the first ones otherwise."""
+        """Keep the numbers of the latest answer, so that it stays readable; draw the first numbers otherwise."""
         latest = earlier.latest
         if latest is not None:
             with contextlib.suppress(UsageError):  # the lesson was edited since
@@ -203,7 +203,7 @@ class Study:
         return not self.what_comes_first(activity)
 
     def what_comes_first(self, activity: Activity) -> str:
-        """Return what to do before the activity is shown, in a sentence; empty if it is shown already.
+        """Return a sentence on the step that unlocks the activity; empty if the activity is shown already.
 
         Questions about the run follow the run. The choices of a question on a broken network name its fault, so the
         question follows the repair.
@@ -233,7 +233,7 @@ class Study:
 
     @property
     def due_observation(self) -> RunQuestion | None:
-        """The question about what the run showed, until its first answer: the explanation of the run waits for it."""
+        """The observation question about the run, until its first answer: the run's explanation waits for it."""
         if not self.step.has_run(self.record):
             return None
         observations = self.step.activities_of(RunQuestion)
@@ -269,9 +269,9 @@ class Study:
         self._commit(activity, record, lambda: self._journal.respond(*self._key, activity.id, response))
 
     def was_given_wrong(self, activity: Activity, given: Given) -> bool:
-        """Return True if the latest response to a question, with the same numbers, is this one, and it was wrong.
+        """Return True if the response repeats the latest response, which was wrong, with the same numbers.
 
-        Then Enter was pressed once more, or the question sent again: no second attempt.
+        The student pressed Enter again or resent the question: no second attempt.
         """
         latest = self.record_of(activity).latest
         return (
@@ -346,7 +346,7 @@ class Study:
     def _explained_error(
         self, activity: Activity, record: ActivityRecord, drawn: dict[str, str] | None
     ) -> str:
-        """Return the full explanation of the student's sure error with the same numbers; empty without one."""
+        """Return the full explanation of the student's sure error with the same numbers; empty without a sure error."""
         error = record.sure_error
         if error is None or error.draw != (drawn or {}):
             return ""

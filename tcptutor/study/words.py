@@ -41,7 +41,7 @@ def duration(seconds: float) -> str:
 def drawn_by_chance(experiment: Experiment) -> str:
     """Return the effects of the seed: "losses", "chances" of other kinds, or an empty string.
 
-    Of several flows the seed also decides which one meets a full queue: it seeds the guest's kernel.
+    The seed also decides which of several flows meets a full queue: it seeds the guest's kernel.
     """
     path = experiment.path
     if (
