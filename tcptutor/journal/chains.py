@@ -32,20 +32,20 @@ class ChainedEvent(NamedTuple):
     data: bytes
     hash: bytes
     is_own: bool
-    """True in the journal's own chain, False for an event of another machine."""
+    """True in the journal's own chain, False for an event of a different machine."""
     heads: tuple[bytes, ...]
     """An import: hashes of the events of other chains that it follows."""
     fits: bool
     """True if the event is unchanged and its predecessor exists."""
 
     def row(self, serial: int) -> StoredEvent:
-        """Return the row that carries the event in the journal of another machine."""
+        """Return the row that carries the event in a different machine's journal."""
         held = Carried(self.serial, self.before.hex(), msgspec.Raw(self.data))
         return StoredEvent(serial, msgspec.json.encode(held), self.hash)
 
 
 class JournalChains:
-    """Finds each row's place in its chain, from the first row on, and checks it against the event before it."""
+    """Chains of a journal, built row by row; checks each event against its predecessor."""
 
     def __init__(self) -> None:
         self.hash = START

@@ -68,7 +68,7 @@ class EventLog:
         return log
 
     def read(self) -> None:
-        """Read the events, and report broken ones in `notice`. Raises JournalError."""
+        """Read the events, and report a broken chain in `notice`. Raises JournalError."""
         self._catch_up()
         if broken := self._fold.broken:
             self.notice = self.notice or (

@@ -4,10 +4,10 @@ An event is stored as the JSON that `encode` returns, and the hash covers exactl
 it again. The hash is SHA-256 over the 32 bytes of the previous hash (START for the first event) and the event's own
 bytes, so that changing, removing or moving an event breaks the chain, and `chains.read_events` names the place.
 
-An event of the same student's journal on another machine is kept word for word in a row of its own (`Carried`) and
-stays a link of the chain it was written in. The own chain does not contain such rows: otherwise two machines that
-import each other would have to carry each other's rows of carried rows, without end. It contains an `Imported` with
-the hashes of the last events, which bind all events before them.
+An event imported from the student's journal on a different machine is stored unchanged in a `Carried` row, and remains
+a link of its original chain. The journal's own chain excludes `Carried` rows: two machines that import each other would
+otherwise carry rows of carried rows, without end. It includes an `Imported` event with the hashes of the last imported
+events, which bind all their predecessors.
 """
 
 from __future__ import annotations
@@ -209,19 +209,19 @@ class PageGoalsReached(JournalEvent, frozen=True, tag="goals-reached"):
 
 
 class Imported(JournalEvent, frozen=True, tag="imported"):
-    """The student imported the journal of another machine: events after this one follow its events as well."""
+    """The student imported the journal of a different machine; later events follow the imported events as well."""
 
     heads: tuple[str, ...]
     """Hash of the last event of each imported chain, in hexadecimal."""
 
 
 class Carried(msgspec.Struct, frozen=True, tag_field="kind", tag="carried"):
-    """A row that holds an event of another machine; the row has the hash of that event."""
+    """A row with an event of a different machine, and with the hash of that event."""
 
     serial: int
     """Serial in the event's own chain."""
     before: str
-    """Hash of the event before it in its chain, in hexadecimal."""
+    """Hash of the preceding event in its chain, in hexadecimal."""
     event: msgspec.Raw
     """The exact bytes that are hashed."""
 
@@ -278,17 +278,17 @@ def decode(data: bytes) -> JournalEvent | None:
 
 
 def is_carried(data: bytes) -> bool:
-    """Return whether the row is a carried event, even a damaged one."""
+    """Return whether the row is a carried event, possibly damaged."""
     return data.startswith(b'{"kind":"carried"')
 
 
 def is_import(data: bytes) -> bool:
-    """Return whether the event is an import, even a damaged one."""
+    """Return whether the event is an import, possibly damaged."""
     return data.startswith(b'{"kind":"imported"')
 
 
 def decode_carried(data: bytes) -> Carried | None:
-    """Return the carried event in the row; None for any other row, or a damaged one."""
+    """Return the carried event in the row; None if the row is damaged or not carried."""
     try:
         return _carried.decode(data) if is_carried(data) else None
     except UNREADABLE:

@@ -83,7 +83,7 @@ class JournalRecord(msgspec.Struct, frozen=True):
     pages: dict[str, dict[str, PageRecord]] = {}
     """By module and step."""
     runs: dict[str, RunRecord] = {}
-    """By id, in the order they began: unfinished runs, and of each page the last run that left a file.
+    """By id, in starting order: unfinished runs, and each page's last run with a file.
 
     Finished what-ifs are left out.
     """

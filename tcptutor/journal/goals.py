@@ -1,7 +1,7 @@
-"""Goals of a page during a session: watched, published to other programs, kept for the next session.
+"""Goals of a page during a session: watched, published to other programs, and saved for the next session.
 
-A shared lock marks the pages that a program works on. The kernel releases the lock however its holder ends; the board
-then no longer counts.
+A shared lock marks the pages that are open in a program. If the program dies, the kernel releases the lock, and the
+board no longer counts.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def open_pages() -> Iterator[OpenPage]:
 
 
 def closed_board(module: str, step: str) -> GoalBoard | None:
-    """Return the goals as they were when the page's last network was closed; None without one, or while it is open."""
+    """Return the goals at the close of the page's last network; None without a board, or while it is open."""
     file = _folder() / f"{module}.{step}.json"
     page = None if is_held(_lock_of(file)) else _read_board(file)
     return page.board if page is not None else None

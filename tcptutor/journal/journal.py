@@ -1,4 +1,4 @@
-"""The journal: everything the student does as an event, and what follows from the events."""
+"""The journal: the student's actions as events, and the state derived from the events."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ class Journal(EventLog):
             run: The run.
             module: Module of its page.
             step: Step of its page.
-            changed_from: Id of the run this what-if was derived from; empty for a run of the page's own experiment.
+            changed_from: Id of the base run of a what-if; empty for a run of the page's own experiment.
         """
         file = self.runs.file(run.id)
         name = file.name if file else ""
@@ -296,14 +296,14 @@ class Journal(EventLog):
     # Merging
 
     def merge(self, others: Sequence[StoredEvent]) -> int:
-        """Add the events of the student's journal on another machine that this one lacks, and return their number.
+        """Add missing events from the student's journal on a different machine, and return their number.
 
         Args:
-            others: All rows of that journal, checked.
+            others: All rows of the imported journal, checked.
 
         Raises:
-            UsageError: It is the journal of another student, or of another course.
-            JournalError: The events cannot be written; then none is.
+            UsageError: The imported journal belongs to a different student or course.
+            JournalError: The events cannot be written; the journal is unchanged.
         """
         with store.errors(self._path), store.transaction(self._connection):
             self._catch_up()

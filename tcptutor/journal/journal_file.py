@@ -1,4 +1,4 @@
-"""An exported journal: a file that brings a student's work to another machine, read within bounds.
+"""An exported journal: a file that transfers a student's work between machines, read within bounds.
 
     journal.json       JournalManifest
     journal.jsonl.gz   every row of the journal, in the format of `journal.chains.export_events`
@@ -124,7 +124,7 @@ def open_journal_file(path: Path) -> Iterator[JournalFile]:
     """Open the exported journal at `path` for the block.
 
     Raises:
-        TutorError: The file is missing, unreadable, no exported journal, damaged, or of a newer version; one line.
+        TutorError: The file is missing, unreadable, no exported journal, damaged, or of a newer version.
     """
     try:
         with files.open_regular(path) as source:
@@ -173,7 +173,7 @@ def _index(source: BufferedReader) -> tuple[ArchiveMember, ArchiveMember, dict[s
 
 
 class DamagedRun(ValueError):
-    """A run file in an exported journal that is not what the journal names."""
+    """A run file in an exported journal that is damaged or does not match the journal."""
 
 
 def missing_runs(found: JournalFile, folder: Path) -> dict[str, str]:
@@ -186,8 +186,8 @@ def add_run(found: JournalFile, name: str, digest: str, folder: Path) -> None:
     """Write an included run file to `folder`.
 
     Raises:
-        DamagedRun: It is damaged, or not the one that the journal names.
-        TutorError: It cannot be written.
+        DamagedRun: The file is damaged, or does not match its digest in the journal.
+        TutorError: The file cannot be written.
     """
     content = found.read_run(name)
     place = found.path / _RUNS / name

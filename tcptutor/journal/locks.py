@@ -1,4 +1,4 @@
-"""Locks that show other programs what is open. The kernel releases them, however their holder ends."""
+"""Locks that mark open resources for other programs; the kernel releases them even if the holder crashes."""
 
 from __future__ import annotations
 

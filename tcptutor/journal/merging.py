@@ -14,7 +14,7 @@ from tcptutor.journal.order import check_chains
 def rows_to_add(
     rows: Sequence[StoredEvent], others: Sequence[StoredEvent], known: JournalFold, at: str
 ) -> list[StoredEvent]:
-    """Return the rows that merge another journal into this one: its events, and an `Imported` after them.
+    """Return the rows that merge `others` into `rows`: the missing events, followed by an `Imported`.
 
     Args:
         rows: This journal.
@@ -23,7 +23,7 @@ def rows_to_add(
         at: The time of the import.
 
     Raises:
-        UsageError: It is the journal of another student, or of another course.
+        UsageError: The other journal belongs to a different student or course.
         JournalError: The journal would have too many chains.
     """
     check_same_student(known, fold_events(others))

@@ -1,10 +1,10 @@
-"""The events of one student on several machines, in an order that does not depend on who imported from whom. Pure.
+"""A student's events on several machines, in an order that does not depend on the direction of imports. Pure.
 
-Events are ordered by time. A clock that steps back changes no order: an event never comes before one that it follows,
-in its chain or through an import (`Imported`). The serial of an event is its position in this order. For a journal
-without imports, the order is that of its rows.
+Events are ordered by time, but an event never precedes its predecessors in its chain or through an import
+(`Imported`), even if a clock steps back. The serial of an event is its position in this order. Without imports, the
+order is the order of the rows.
 
-An event knows those that its machine had when it was written: `EventOrder.knew`.
+An event knows the events that its machine had at the time of writing: `EventOrder.knew`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class EventOrder(NamedTuple):
 
     @property
     def is_merged(self) -> bool:
-        """Return whether there are events of several machines."""
+        """Return whether the journal has events of several machines."""
         return bool(self.places)
 
     def chain(self, serial: int) -> int:
@@ -173,7 +173,7 @@ class _Placer:
         return _PlacedEvent((time, depth, found.hash), place, found.data, found.hash, event)
 
     def _before(self, found: ChainedEvent) -> _PlacedEvent | None:
-        """Return the event before a carried one; if it is damaged, the last readable event of a chain."""
+        """Return the predecessor of a carried event; if damaged, the latest readable event of an imported chain."""
         if found.before == START or found.before in self._nodes:
             return self._nodes.get(found.before)
         carried = [last for chain, last in self._last.items() if chain != OWN]
@@ -205,7 +205,7 @@ def _joined(one: Mapping[int, int], other: Mapping[int, int]) -> Mapping[int, in
 
 
 def _without_withdrawn(placed: Sequence[_PlacedEvent]) -> list[_PlacedEvent]:
-    """Leave out withdrawals that would reach another machine's work, with the responses that they withdrew.
+    """Leave out withdrawals that would affect a different machine's work, and the responses they withdrew.
 
     A withdrawal removes the responses that it knew, and is void if it knew a run of its page.
     """
@@ -213,7 +213,7 @@ def _without_withdrawn(placed: Sequence[_PlacedEvent]) -> list[_PlacedEvent]:
     begun: defaultdict[tuple[str, str], dict[int, int]] = defaultdict(dict)
     """First run of each page, by chain."""
     given: defaultdict[tuple[str, str, str], dict[int, deque[int]]] = defaultdict(dict)
-    """Responses to each activity, by chain; those that an event knew are the first ones of a chain."""
+    """Responses to each activity, by chain; an event knows the first n responses of each chain."""
     dropped: set[int] = set()
     for position, each in enumerate(placed, 1):
         match each.event:
@@ -235,7 +235,7 @@ def _without_withdrawn(placed: Sequence[_PlacedEvent]) -> list[_PlacedEvent]:
 
 
 def _without_superseded_ends(placed: Sequence[_PlacedEvent]) -> list[_PlacedEvent]:
-    """Leave out ends of cut-short runs that were complete on another machine."""
+    """Leave out ends of interrupted runs that were complete on a different machine."""
     order = EventOrder([each.place for each in placed])
     complete = {
         each.event.run: position
@@ -253,7 +253,7 @@ def _without_superseded_ends(placed: Sequence[_PlacedEvent]) -> list[_PlacedEven
 
 
 def _with_joined_notes(placed: Sequence[_PlacedEvent]) -> list[_PlacedEvent]:
-    """Join the notes on a page that two machines wrote without each other's, one below the other."""
+    """Join notes on a page that two machines wrote concurrently, as separate paragraphs."""
     order = EventOrder([each.place for each in placed])
     current: defaultdict[tuple[str, str], dict[int, Noted]] = defaultdict(dict)
     """By page and position, the notes that no later note knew."""

@@ -13,7 +13,7 @@ ModuleStep: TypeAlias = tuple[str, str]
 
 
 def decoded(events: Iterable[bytes]) -> Iterator[RunEvent]:
-    """Decode events about runs, without those that cannot be read."""
+    """Decode events about runs, skipping unreadable events."""
     return (event for event in map(decode, events) if isinstance(event, RunEvent))
 
 

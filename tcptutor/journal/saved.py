@@ -36,7 +36,7 @@ class Drafts:
         self._file = folder / "drafts.json" if folder else None
         self._pages: dict[str, dict[str, Draft]] | None = None
         self.notice = ""
-        """Message about a damaged file, in one line; empty for none."""
+        """Message about a damaged file, on a single line; empty if the file is intact."""
 
     def page(self, module: str, step: str) -> Mapping[str, Draft]:
         """Return the page's drafts by the activities' ids; none from an unreadable file."""
@@ -204,7 +204,7 @@ class Settings:
         self._values: _SettingsFile | None = None
         self._site = self._own = Preferences()
         self.notice = ""
-        """Message about a damaged file, in one line; empty for none."""
+        """Message about a damaged file, on a single line; empty if the file is intact."""
 
     def use_files(self, site: Preferences, own: Preferences) -> None:
         """Use the settings of the machine's and of the user's configuration file."""
@@ -243,7 +243,7 @@ class Settings:
 
     @property
     def lecture_theme(self) -> str:
-        """Name of the theme of a lecture's terminals, which is the app's own until it is changed there."""
+        """Name of the theme of a lecture's terminals; the app's theme unless changed in a lecture."""
         return self._read().lecture_theme or self.theme
 
     def set_lecture_theme(self, theme: str) -> None:

@@ -19,13 +19,13 @@ _T = TypeVar("_T")
 
 
 def read_or_set_aside(path: Path | None, kind: type[_T], what: str, loss: str) -> _T | None:
-    """Read a file; None without one.
+    """Read a file; return None if it does not exist.
 
     Args:
         path: The file.
         kind: Struct of its content, with a `format_version`.
-        what: Its noun for messages: "saved benches".
-        loss: What its damage costs: "no bench is saved now".
+        what: Noun for messages: "saved benches".
+        loss: Consequence of damage, for messages: "no bench is saved now".
 
     Raises:
         JournalError: It cannot be read, or it was damaged and has been set aside; a second call returns None.

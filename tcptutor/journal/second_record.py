@@ -1,7 +1,7 @@
 """A second record of an enrolled student's answers and hints, outside the data folder.
 
-A journal that was put back from a copy, or a second one in another folder, lacks answers of this record. A clock that
-was set back shows against the time since boot.
+A journal restored from a copy, or a second journal in a different folder, lacks answers of this record. The time since
+boot reveals a clock that was set back.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CLOCK_STEP = 120.0
 """Seconds by which a clock may step back: computers correct it by themselves."""
 _RECORDED = (b'{"kind":"responded"', b'{"kind":"hinted"')
 _MOST_BYTES = 4 << 20
-"""Size of the record; the whole course takes a tenth of it."""
+"""Largest size of the record; a complete course takes a tenth of it."""
 
 
 class AnswerRecord(msgspec.Struct, frozen=True):

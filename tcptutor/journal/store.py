@@ -196,7 +196,7 @@ def _prepare(connection: sqlite3.Connection) -> bool:
 
     Raises:
         JournalError: A newer tcptutor wrote the journal.
-        sqlite3.DatabaseError: The tables are not those of a journal.
+        sqlite3.DatabaseError: The file is damaged, or its tables are not a journal's.
     """
     (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     if verdict != "ok":
