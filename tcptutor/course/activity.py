@@ -178,10 +178,10 @@ class Activity(ActivityTable, frozen=True, kw_only=True):
 
         Args:
             given: The response.
-            wanted: What the activity asks for, for the message about a typed text.
+            wanted: Expected kind of response, for the message about a typed text.
 
         Raises:
-            EntryRemoved: The page no longer has one of them.
+            EntryRemoved: The page no longer has some entry of the response.
             UsageError: The response is a text.
         """
         if isinstance(given, str):
@@ -328,7 +328,7 @@ def entry_problems(key: str, entries: tuple[tuple[str, str], ...]) -> Iterator[P
 
 
 def text_id(text: str) -> str:
-    """Return the id of a listed entry that has none of its own: a digest of its text, whatever its white space."""
+    """Return the id of an entry without an explicit id: a digest of its text that ignores white space."""
     return hashlib.sha256(" ".join(text.split()).encode()).hexdigest()[:12]
 
 
@@ -349,7 +349,7 @@ def interpret_number(given: Given, kind: str, plain: str) -> str:
     Args:
         given: The response.
         kind: Kind of the quantity, as in `base.units`.
-        plain: Unit of a number without one.
+        plain: Unit assumed for a number without a unit.
     """
     with contextlib.suppress(UnitError):  # an edited lesson may now ask for another unit
         return units.plain_reading(given, kind, plain) if isinstance(given, str) else ""

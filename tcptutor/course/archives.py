@@ -1,4 +1,4 @@
-"""Courses in an ordinary .zip or .tar.gz, such as GitHub makes, from which the lesson files alone are read.
+"""Courses in a plain .zip or .tar.gz, such as GitHub makes; only lesson files are read.
 
 The course is the folder of the course.toml that is nearest to the top. Names that lead out of the archive, links in the
 course, and files larger than a lesson are refused; other files are never read.

@@ -1,6 +1,6 @@
-"""Courses in git repositories, fetched once by the user's own git and then kept until an update is asked for.
+"""Courses in git repositories, fetched once by the user's own git and cached until an update is requested.
 
-A repository is read as an archive of one commit, so no file of it is run, and links lead nowhere.
+A repository is read as an archive of a single commit: its files are never executed, and links are not followed.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def parse_address(given: str) -> RepositoryAddress | None:
 
 
 def find_checkout(address: RepositoryAddress) -> Checkout | None:
-    """Return what was fetched from there; None before the first time."""
+    """Return the cached checkout of a repository; None before the first fetch."""
     folder = _folder(address)
     if not (folder / _NOTE).is_file():
         return None
@@ -220,7 +220,7 @@ _OF_A_REPOSITORY = frozenset(
 
 
 def _reason(stderr: bytes) -> str:
-    """Return the line in which git says what is wrong."""
+    """Return git's error message, on a single line."""
     found = [line.strip() for line in stderr.decode(errors="replace").splitlines() if line.strip()]
     fatal = [line for line in found if line.startswith(("fatal:", "error:", "ssh:"))]
     line = next(iter(fatal or found), "git gives no reason")

@@ -89,7 +89,7 @@ class RunCondition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Statement about a quantity of a run."""
 
     quantity: Subject
-    """What is measured, or what a formula gives."""
+    """Measured quantity, or result of a formula."""
     value: str = ""
     """Number with its unit, or name of a cause."""
     tolerance: str = ""

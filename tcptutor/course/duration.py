@@ -49,7 +49,7 @@ def seconds(step: Step) -> float:
 
 
 def question_seconds(question: Question) -> float:
-    """Return the time to read and answer a question alone, s."""
+    """Return the time to read and answer a question without its page, s."""
     return _reading_seconds(_activity_texts(question)) + QUESTION_S
 
 
@@ -59,7 +59,7 @@ def minutes(step: Step) -> int:
 
 
 def total_minutes(steps: Iterable[Step]) -> int:
-    """Return the time that pages take together, min, rounded up to 5 min; 0 for no pages."""
+    """Return the total time of pages, min, rounded up to 5 min; 0 for no pages."""
     return 5 * math.ceil(sum(map(seconds, steps)) / 300)
 
 

@@ -201,7 +201,7 @@ def rebuilt(experiment: Experiment, catalogue: Catalogue) -> dict[str, str] | No
 
 
 def differing(one: Experiment, other: Experiment) -> dict[str, str]:
-    """Return the settings in which `one` differs from `other`, with the values of `one`."""
+    """Return the settings of `one` that differ from `other`."""
     here, there = settings(one), settings(other)
     names = dict.fromkeys([*here, *there])
     return {name: _text(one, name) for name in names if here.get(name) != there.get(name)}

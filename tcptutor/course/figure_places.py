@@ -28,9 +28,9 @@ def without_figures(text: str) -> str:
 
 
 def split(text: str, figures: Sequence[Figure]) -> Iterator[str | Figure]:
-    """Yield the texts between the figures that `text` places, and these figures, in order.
+    """Split `text` at the figures it places, and yield texts and figures in order.
 
-    A place without a figure in `figures` yields nothing.
+    A place without a figure in `figures` is skipped.
     """
     by_id = {figure.id: figure for figure in figures}
     end = 0

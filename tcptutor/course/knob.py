@@ -14,7 +14,7 @@ from tcptutor.spec import Experiment, Parameter
 from tcptutor.spec.parameters import read_sysctl, sysctl_name
 
 _NO_KNOBS = ("changes", "rate_trace", "acks", "duration", "warmup")
-"""Parameters that set the measurement itself, and one whose text contains the separator of settings."""
+"""Parameters of the measurement itself, and `changes`, whose text contains the separator of settings."""
 
 
 class Knob(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -36,7 +36,7 @@ class Knob(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     @property
     def help(self) -> str:
-        """Description on one line."""
+        """Single-line description."""
         return self.parameter.help if self.parameter else f"sysctl net.ipv4.{self.name} of all hosts"
 
     @property
@@ -64,7 +64,7 @@ class Knob(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return tuple(self._written(choice, start) for choice in self.choices)
 
     def unit(self, start: Experiment) -> str:
-        """Return the unit of a number typed without one: the unit of the initial value, if any."""
+        """Return the unit of a bare number: the unit of the initial value, otherwise the parameter's default."""
         try:
             return units.split(self.text(start))[1]
         except UnitError:

@@ -27,14 +27,14 @@ class KnownCourse(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     version: str = ""
     given: str
-    """What `--course` takes: the path of a folder or file, or the address of a repository."""
+    """Argument of `--course`: the path of a folder or file, or the address of a repository."""
     opened_at: str
     """ISO 8601, of the last time."""
     format_version: int = FORMAT_VERSION
 
 
 def known_courses() -> list[KnownCourse]:
-    """Return the courses with a note, the one opened last first. Damaged notes are passed over."""
+    """Return the courses with a note, the most recently opened first. Damaged notes are skipped."""
     found = []
     for note in _folder().glob(f"*/{_NOTE}"):
         with contextlib.suppress(TutorError, msgspec.MsgspecError), files.open_bounded(note, _KIND) as text:
@@ -63,7 +63,7 @@ def remember(chosen: ChosenCourse, course: Course) -> None:
 
 
 def course_option() -> str:
-    """Return what to add to a command so that it uses the course in use, such as " --course ID"; empty for ours."""
+    """Return the option that selects the current course, such as " --course ID"; empty for the shipped course."""
     chosen = places.chosen_course()
     if chosen is None:
         return ""
@@ -72,7 +72,7 @@ def course_option() -> str:
 
 
 def other_courses() -> str:
-    """Return which --course to add if another course was meant, for the end of an error; empty with one or no other."""
+    """Return the end of an error that suggests --course for other known courses; empty if not applicable."""
     others = [each.id for each in known_courses()] if places.chosen_course() is None else []
     return f"; for another course add --course {' or '.join(others[:_MOST_NAMED])}" if others else ""
 

@@ -1,8 +1,8 @@
-"""Languages of a course: which translations its folder has.
+"""Languages of a course: the translations in its folder.
 
-A translation is a folder beside the modules, named by a language tag (RFC 5646) such as `de` or `pt-BR`. Its files
+A translation is a folder next to the modules, named by a language tag (RFC 5646) such as `de` or `pt-BR`. Its files
 have the names of the originals: `de/01-tcp-basics/02-slow-start.md`, `de/01-tcp-basics/module.toml`,
-`de/course.toml`. Whatever a translation lacks is shown in the original.
+`de/course.toml`. Missing translations fall back to the original.
 """
 
 from __future__ import annotations

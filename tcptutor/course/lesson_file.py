@@ -1,6 +1,6 @@
 """Reading of a course file; every problem is a one-line ContentError with file, key and reason.
 
-A file is bounded in size and nesting, and consists of printable texts, so that a course from somebody else is
+A file is bounded in size and nesting, and consists of printable texts, so that a course from an unknown author is
 cheap to read and safe to show.
 """
 
@@ -49,7 +49,7 @@ _ONE_LINE = frozenset(
 )
 """Keys of single-line texts."""
 _MANY = 8
-"""Values from which a similar one is named in place of all."""
+"""Number of values above which an error names only similar values."""
 _LONGEST_REASON = 400
 """Most characters of a reason, which may quote the file."""
 _SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -64,7 +64,7 @@ def module_folders(root: Path) -> dict[str, Path]:
 
 
 PRETEST_FILE = "00-pretest.md"
-"""File of a module's pre-test, which is not one of its pages."""
+"""File of a module's pre-test, which does not count as a page."""
 
 
 def step_files(folder: Path) -> list[Path]:
@@ -84,7 +84,7 @@ def numbered(name: str) -> tuple[int, str] | None:
 
 
 def toml_value(value: object) -> str:
-    """Return a value on one line; a string of TOML has the escapes of JSON, and allows no DEL."""
+    """Format a TOML value on a single line: JSON's escapes, with DEL escaped as well."""
     if isinstance(value, float):
         return f"{value:.15g}"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
@@ -115,7 +115,7 @@ class LessonFile:
     """Folder of all lessons."""
 
     def problem(self, reason: str, key: str = "") -> ContentError:
-        """Return the error to raise: one printable line of bounded length."""
+        """Return the error to raise, whose message is a printable line of bounded length."""
         name = shown_path(self.path, self.root)
         reason = " ".join(reason.split())
         if len(reason) > _LONGEST_REASON:

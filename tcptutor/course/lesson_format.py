@@ -6,7 +6,7 @@ title = "Flow control: the receive window"
 subtitle = "Who says how much"                # optional: a line below the title
 path = "deeper"                               # or "essential", which every student reads
 teaser = "why autotuning stops at half"       # on deeper pages: "Deeper: why autotuning stops at half, 5 min"
-idea = "Twice the window, twice the rate."    # what to keep of the page, for the notebook
+idea = "Twice the window, twice the rate."    # the page's main idea, for the notebook
 formula = "window_limited"                    # optional: the model of `tcptutor model` to calculate with
 published = '''Lab 6 measured 9.4 Gbit/s.'''  # optional Markdown, folded below the text after the run
 
@@ -17,7 +17,7 @@ loss = ["0.1 %", "0.05 %", "0.2 %"]         # the n-th values of all lists form 
 rate = ["9.0 Mbit/s", "12.8 Mbit/s", "6.4 Mbit/s"]
 
 Elsewhere on the page `{variant.loss}` inserts the value: in settings, prose and claims. Outside graded courses
-everybody gets the first variant. The linter and the claims check every variant.
+every student gets the first variant. The linter and the claims check every variant.
 
 A text refers to another page as `[](page:PAGE)`, or `[words](later:MODULE/PAGE)` for a page that comes later. Empty
 words become the page's title. The app shows links; exports and commands print the words.
@@ -61,7 +61,7 @@ class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     pairs: int = 1
     """Host pairs, 1 to 4; `streams` flows of each."""
     seed: int = 1
-    """First seed. In a graded course each student has another."""
+    """First seed. A graded course gives each student a different seed."""
     sources: tuple[str, ...] = ()
     """Published results that it repeats."""
     reproduces: tuple[str, ...] = ()

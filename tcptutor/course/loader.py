@@ -27,7 +27,7 @@ from tcptutor.spec import Experiment
 
 
 class StepLoader:
-    """Loader of the pages below `root`, whose experiments are in `catalogue`."""
+    """Loader of the pages below `root`, with experiments from `catalogue`."""
 
     def __init__(self, root: Path, catalogue: Catalogue, translation: Translation | None = None) -> None:
         self._catalogue, self._translation = catalogue, translation

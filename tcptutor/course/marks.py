@@ -1,8 +1,8 @@
 """Marks a graded course awards: `[marks]` of course.toml.
 
 [marks]
-question = 1                         # per question; the others likewise
-prediction = 1                       # for committing to one before the run, however far off
+question = 1                         # per question; likewise below
+prediction = 1                       # for a prediction made before the run, right or wrong
 run = 1
 sweep = 2
 challenge = 3
@@ -14,7 +14,7 @@ deadline = "2027-01-31T23:59+01:00"  # empty for none
 grace_hours = 1                      # after the deadline, before work is late
 late = 0.5                           # factor for late work
 before_enrolling = 0                 # factor for runs, work by hand and drawn numbers before enrolling
-hand_ins = "union"                   # of a student's files: all together, or the "best", or the "newest"
+hand_ins = "union"                   # of a student's files: joined, or only the "best" or the "newest"
 path = "everything"                  # or "essential": only essential pages count
 """
 
@@ -49,9 +49,9 @@ class MarkScheme(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     prediction: float = 1.0
     """Marks of a prediction made before the run, however far off."""
     run: float = 1.0
-    """Marks of a whole run of the page's experiment."""
+    """Marks of a complete run of the page's experiment."""
     sweep: float = 2.0
-    """Marks of a whole sweep."""
+    """Marks of a complete sweep."""
     challenge: float = 3.0
     """Marks of a challenge."""
     by_hand: float = 3.0
@@ -69,9 +69,9 @@ class MarkScheme(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     late: float = 0.0
     """Factor for later work."""
     before_enrolling: float = 0.0
-    """Factor for personal work before enrolling or under another id, where grading uses the course's key."""
+    """Factor for personal work before enrolling or under a different id, if grading uses the key of the course."""
     hand_ins: HandInRule = "union"
-    """Which of several hand-ins of a student counts; "union" takes the best one where they do not fit together."""
+    """Rule for a student's several hand-ins; "union" joins them, or takes the best if they cannot be joined."""
     path: CoursePath = "everything"
     """Pages that count for marks."""
 

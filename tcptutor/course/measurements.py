@@ -59,7 +59,7 @@ class RunPart:
         """Select a part of a run.
 
         Args:
-            whole: The run.
+            whole: The complete run.
             flow: Counted from 1; None for all.
             start: s since the traffic began; None for the end of the warm-up.
             end: s since the traffic began; None for the end of the run.

@@ -200,7 +200,7 @@ class MeasuredCurve(msgspec.Struct, frozen=True, kw_only=True):
         return expected_knee(self.expected, self.share, MEASURES[self.measure].is_cost)
 
     def mean_at(self, at: str) -> float | None:
-        """Return the mean measured at a value of the axis, in base units; None without a reliable run there."""
+        """Return the mean measured at a value of the axis, in base units; None without a reliable run."""
         return self.means[self.values.index(at)] if at in self.values else None
 
     def feedback_on(self, value: float, at: str, tolerance: float) -> str:

@@ -105,7 +105,7 @@ class Module(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def pretest(self) -> Step | None:
-        """Page of questions that propose pages to skip; not one of the steps."""
+        """Page of questions that propose pages to skip; not part of `steps`."""
         return self.read_pretest()
 
     @property
@@ -187,7 +187,7 @@ class CourseFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     version: str = ""
     """The teacher's name for this version, such as "autumn 2026"."""
     language: str = ORIGINAL_LANGUAGE
-    """Language of the lessons, a tag such as `en`; translations are folders beside the modules."""
+    """Language of the lessons, a tag such as `en`; translations are folders next to the modules."""
     format_version: int
     """1."""
     marks: MarkScheme = MarkScheme()
@@ -200,15 +200,15 @@ class ModuleFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     title: str
     """Title of the module."""
     objectives: tuple[str, ...]
-    """What a student can do after it: "Predict ...", "Choose ...", shown at its end."""
+    """Learning objectives, "Predict ...", "Choose ...", shown at the end of the module."""
     sources: tuple[str, ...] = ()
     """Books, papers and labs that the module follows."""
     extra_experiments: tuple[str, ...] = ()
-    """Experiments that no page uses, such as those of an exam."""
+    """Experiments that no page uses, such as exam experiments."""
 
 
 def load(folder: Path | None = None) -> Course:
-    """Load the whole course from `folder`, by default the installed one.
+    """Load the complete course from `folder`, by default the installed course.
 
     Raises:
         ContentError: The first problem of any file.

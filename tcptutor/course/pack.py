@@ -1,4 +1,4 @@
-"""A course in one file, NAME.tcpcourse, which a teacher packs and students open with --course.
+"""Course pack: a file NAME.tcpcourse, which a teacher packs and students open with --course.
 
 It is a zip archive without compression: `course-pack.json`, the description, and then the lesson files by their path.
 Equal lessons give equal bytes. A pack is unpacked once, into the cache.
@@ -30,7 +30,7 @@ _DESCRIPTION = "course-pack.json"
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 """Time of every member: the earliest that zip can hold."""
 _HIDDEN = re.compile(r"(?:^|/)\.")
-"""Files such as those of git, which are no lessons."""
+"""Hidden files, such as git's, which are no lessons."""
 _ASK = "ask your teacher for it again"
 
 
@@ -50,7 +50,7 @@ class PackDescription(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def lesson_hashes(course: Course) -> dict[str, str]:
-    """Return the SHA-256 of each lesson file, by its path in the folder; without translations, which mark nothing."""
+    """Return the SHA-256 of each lesson file, by path; translations are excluded, as they do not affect marks."""
     if course.root is None:
         return {}
     translated = {path.name for path in translation_folders(course.root)}

@@ -11,7 +11,7 @@ import msgspec
 from tcptutor.course.personal import SEEDS
 
 Given: TypeAlias = str | tuple[str, ...]
-"""Response as stored: the typed text, or the ids of the chosen entries, whatever their place on the page."""
+"""Response as stored: the typed text, or the ids of the chosen entries, independent of their place on the page."""
 
 
 Sureness: TypeAlias = Literal["guessing", "fairly", "sure"]
@@ -167,7 +167,7 @@ class TeacherComment(msgspec.Struct, frozen=True):
 
     text: str
     activity: str = ""
-    """Id of the activity it is about; empty for the whole page."""
+    """Id of the activity; empty for a comment on the page."""
     by: str = ""
     """Name of the teacher, if given."""
     is_new: bool = True
@@ -228,7 +228,7 @@ class PageRecord(msgspec.Struct, frozen=True):
         )
 
     def restored(self) -> PageRecord:
-        """Return the record before the latest reset; unchanged without one, or after new work."""
+        """Return the record before the latest reset; unchanged without a reset, or after new work."""
         if self.archived is None or self.has_work:
             return self
         return msgspec.structs.replace(
@@ -248,7 +248,7 @@ class PageRecord(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, comments=(*self.comments, comment))
 
     def all_attempts(self, id: str) -> int:
-        """Return the number of responses to that activity, with those before a reset."""
+        """Return the number of responses to that activity, including responses before a reset."""
         return self.earlier_attempts.get(id, 0) + self.activity(id).attempts
 
     def with_run(self, whole: bool, seed: int) -> PageRecord:

@@ -1,7 +1,7 @@
 """References to pages in texts: Markdown links such as `[](page:PAGE)` and `[words](later:MODULE/PAGE)`.
 
-`page:` names a page that comes earlier, `later:` one that comes later, by its id in the same module or with the
-module's id in front. Loading the course completes the module and fills empty words with the page's title.
+`page:` names an earlier page, `later:` a later page, by its id in the same module, or as MODULE/PAGE.
+Loading the course completes the module and fills empty words with the page's title.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class PageReference(NamedTuple):
     words: str
     scheme: Literal["page", "later"]
     page: str
-    """MODULE/PAGE in the texts of a loaded course; possibly PAGE alone in a lesson file."""
+    """MODULE/PAGE in the texts of a loaded course; PAGE is enough in a lesson file."""
 
 
 def references(text: str) -> Iterator[PageReference]:
@@ -53,7 +53,7 @@ class PageTitles:
     """Titles of the pages below `root`, each read on first use."""
 
     def __init__(self, root: Path, translated: Callable[[LessonFile], str] = lambda _: "") -> None:
-        """Find titles in `root`; `translated` returns that of a page in another language, or an empty string."""
+        """Find titles in `root`; `translated` returns the translated title of a page, or an empty string."""
         self._root, self._translated = root, translated
         self._title = lru_cache(None)(self._read)
         self._files = lru_cache(None)(self._page_files)

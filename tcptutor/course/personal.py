@@ -1,7 +1,7 @@
 """Per-student randomness: numbers in questions, the order of choices, seeds of runs, and the variant of a page.
 
 Everything derives from an identity: in a graded course from the course's code and the student's name there,
-otherwise from the student's journal. With both, a teacher can recompute which numbers a student was given.
+otherwise from the student's journal. A teacher who knows both can recompute a student's numbers.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def order_seed(identity: str, module: str, step: str, activity: str) -> str:
 
 
 def shuffled(seed: str, count: int, fixed: Collection[int] = ()) -> tuple[int, ...]:
-    """Return the indexes below `count` in a random order, except for those in `fixed`, which keep their place.
+    """Shuffle the indexes below `count`, except for the indexes in `fixed`, which stay in place.
 
     The same seed gives the same order on every machine and with every version of Python.
     """

@@ -65,7 +65,7 @@ EVERYWHERE = (_RUN, _PAGE, _APP, _TASK)
 SWEPT = (*EVERYWHERE, _CHART)
 """Kinds of phrases in the text of a page with a sweep."""
 ALONE = (*EVERYWHERE, _SHOWN)
-"""Kinds of phrases in a question without its page: there is no drawing to point at, either."""
+"""Kinds of phrases to reject in a question without its page, which also lacks the page's drawings."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])[)”\"*]*\s+(?=[\"“(*`\[]*[A-Z0-9`])|\n(?=[-*] |\d+\. )")
 _FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)

@@ -1,7 +1,7 @@
 """Pre-test of a module: five questions in `00-pretest.md` whose right answers propose pages to skip.
 
-Its page has no place in the order and no marks. A page is known if every question that names it under `skips` was
-answered right at once, without a hint.
+The pre-test has no place in the order of pages and no marks. A page is known if the student answered every question
+that names it under `skips` right at the first attempt, without a hint.
 """
 
 from __future__ import annotations

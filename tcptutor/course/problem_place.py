@@ -61,7 +61,7 @@ def locate(problem: str, root: Path) -> LocatedProblem:
 
 
 def _line(lines: Sequence[str], rest: str) -> int:
-    """Return the line of a problem, counted from 1; 0 without one."""
+    """Return the line of a problem, counted from 1; 0 if unknown."""
     if at := _TOML.search(rest):
         return min(int(at[1]), len(lines))
     end = next((number for number, line in enumerate(lines[1:], 2) if line.rstrip() == _FENCE), len(lines))
@@ -80,7 +80,7 @@ def _line(lines: Sequence[str], rest: str) -> int:
 
 
 def _table_named(lines: Sequence[str], table: str, name: str) -> int:
-    """Return the line of the table with that id; 0 without one."""
+    """Return the line of the table with that id; 0 if not found."""
     headers = [number for number, line in enumerate(lines, 1) if _is_header(line, table)]
     for start, end in zip(headers, [*headers[1:], len(lines) + 1], strict=True):
         if any(
@@ -92,7 +92,7 @@ def _table_named(lines: Sequence[str], table: str, name: str) -> int:
 
 
 def _below(lines: Sequence[str], start: int, table: str, key: str) -> int:
-    """Return the line of the deepest part of a dotted key that is there, after the line `start`; 0 without one."""
+    """Return the line of the deepest existing part of a dotted key, after the line `start`; 0 if not found."""
     line = start
     for part in filter(None, key.split(".")):
         name, _, number = part.partition("[")
@@ -130,7 +130,7 @@ def _is_header(line: str, table: str) -> bool:
 
 
 def _quoted(lines: Sequence[str], reason: str, first: int) -> int:
-    """Return the first line with a text that the reason quotes; 0 without one."""
+    """Return the first line that contains a text quoted in the reason; 0 if not found."""
     for quoted in (one or other for one, other in _QUOTED.findall(reason)):
         for number in range(max(first, 1), len(lines) + 1):
             if quoted in lines[number - 1]:

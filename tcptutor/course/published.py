@@ -79,10 +79,10 @@ _RATES_OF_LINKS = frozenset({"rate", "link", "pacing_rate", "aggregate_pacing_ra
 
 
 def implausible(documents: Mapping[str, dict[str, Any]] | None = None) -> Iterator[str]:
-    """Yield the published figures that exceed what their link carries, in tables without a key `above_link`.
+    """Yield published figures above the capacity of their link, in tables without a key `above_link`.
 
     Args:
-        documents: Tables by name; default: those of assets/published.
+        documents: Tables by name; default: the tables of assets/published.
     """
     for name, table in (_documents() if documents is None else documents).items():
         path = table.get("path", {})
@@ -97,7 +97,7 @@ def implausible(documents: Mapping[str, dict[str, Any]] | None = None) -> Iterat
 
 
 def _above(value: Any, limit: float, most: float, key: str) -> Iterator[tuple[str, float]]:
-    """Yield key and number of each figure above `limit`; numbers above `most` have another unit."""
+    """Yield key and number of each figure above `limit`; numbers above `most` have a different unit."""
     match value:
         case dict() if "above_link" not in value:
             for name, each in value.items():
@@ -158,7 +158,7 @@ def documents() -> dict[str, frozenset[str]]:
 
 
 def is_of_document(source: str) -> bool:
-    """Return whether `source` names a document of assets/published, and not one of the author's own."""
+    """Return whether `source` names a document of assets/published, rather than the author's own."""
     return source.partition(":")[0].strip() in documents()
 
 

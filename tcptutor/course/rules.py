@@ -21,12 +21,12 @@ def _earned(factor: float) -> str:
 
 
 def hint_cost(scheme: MarkScheme) -> str:
-    """Return what a hint takes of an activity's marks: "a fifth"; empty if it is free."""
+    """Return the share of an activity's marks that a hint costs: "a fifth"; empty if hints are free."""
     return _share(1 - scheme.hint) if scheme.hint < 1 else ""
 
 
 def activity_rule(scheme: MarkScheme, table: str) -> str:
-    """Return what an activity of that lesson-file table earns, and what costs marks; empty if it earns none."""
+    """Describe the marks of an activity, by its lesson-file table, and their deductions; empty without marks."""
     earned = _earned_by(scheme, table)
     if not earned:
         return ""
@@ -57,7 +57,7 @@ def _wrong_try(scheme: MarkScheme) -> str:
 
 
 def deadline_rule(scheme: MarkScheme, now: datetime | None = None) -> str:
-    """Return the deadline in local time, the grace period and what late work earns; empty without a deadline."""
+    """Describe the deadline in local time, the grace period and the marks of late work; empty without a deadline."""
     deadline = moment(scheme.deadline)
     if deadline is None:
         return ""

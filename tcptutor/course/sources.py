@@ -88,6 +88,6 @@ def _unpacked(path: Path) -> Path:
 
 
 def _lasting(given: str) -> str:
-    """Return what means the same course from any folder."""
+    """Return the course's source independent of the working folder: an existing path becomes absolute."""
     path = Path(given).expanduser()
     return str(path.absolute()) if path.exists() else given

@@ -49,7 +49,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     after_run: str = ""
     """Markdown shown after the run."""
     published: str = ""
-    """Markdown on what others measured, folded: after the run, or with the prose of a page without a run."""
+    """Markdown on published measurements, folded: after the run, or with the prose of a page without a run."""
     figures: tuple[Figure, ...] = ()
     """Figures that the texts place."""
     claims: tuple[Claim, ...] = ()
@@ -126,7 +126,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def network(self) -> Experiment | None:
-        """Experiment whose network the page is about: that of its first run, challenge or shell; None without one."""
+        """Experiment with the page's network, from its first run, challenge or shell; None if it has no network."""
         starts = [each.experiment for each in (self.challenge, self.shell) if each is not None]
         return next(iter((*self.experiments, *starts)), None)
 

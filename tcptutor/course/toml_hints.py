@@ -20,5 +20,5 @@ _HINTS = (
 
 
 def toml_hint(error: str) -> str:
-    """Return what to do about an error of the TOML parser; empty if it says so itself."""
+    """Return a remedy for an error of the TOML parser; empty if the parser's message is clear."""
     return next((hint for words, hint in _HINTS if words in error), "")

@@ -1,4 +1,4 @@
-"""Files of a translation, read page by page; a damaged one is passed over, and the linter reports it."""
+"""Files of a translation, read page by page; damaged files are skipped, and the linter reports them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tcptutor.course.translation import PageTranslation, PageWords, translate
 
 
 class Translation:
-    """The files of a course in one language, each read when it is needed."""
+    """The files of a course's translation into a language, read on demand."""
 
     def __init__(self, root: Path, language: str) -> None:
         self.root, self.language = root, language
@@ -35,7 +35,7 @@ class Translation:
         return translate(PageWords.of(table, prose), file.tables(front), text)
 
     def read_table(self, original: Path, table: Mapping[str, Any]) -> PageTranslation:
-        """Return the translated words for a file of TOML alone. Raises ContentError as `read_page`."""
+        """Return the translated words of a TOML file without prose. Raises ContentError as `read_page`."""
         file = self.file(original)
         if not file.path.is_file():
             return PageTranslation()

@@ -12,7 +12,7 @@ from tcptutor.course.translation import ORIGINAL, Problem, lost
 
 
 class TranslatedTerm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Term of the glossary in another language: `[[term]]`."""
+    """Translated term of the glossary: `[[term]]`."""
 
     word: str
     """The original's word, by which the term is known."""
@@ -42,7 +42,7 @@ class MergedGlossary(NamedTuple):
 
 
 def term_digest(text: str) -> str:
-    """Return the digest of a definition, whatever its white space."""
+    """Return the digest of a definition, ignoring white space."""
     return hashlib.sha256(" ".join(text.split()).encode()).hexdigest()[:12]
 
 

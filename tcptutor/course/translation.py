@@ -1,9 +1,9 @@
-"""Translated words of a page; everything else on it, from ids to right answers, is always the original's.
+"""Translated words of a page; ids, right answers and all other keys come from the original.
 
-A translation repeats the structure of the page with its words alone. Each part (the page's own texts, an activity, a
+A translation repeats the structure of the page, limited to its words. Each part (the page's own texts, an activity, a
 figure) carries a digest of the original words that it was translated from. A part whose original has changed is shown
-in the original, so nobody is marked by an earlier text. A text that lacks a number, a placeholder, code or a link of
-the original is shown in the original as well.
+in the original, so that marking never uses an outdated text. A text that lacks a number, a placeholder, code or a link
+of the original is shown in the original as well.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _NAMED = ("curve", "stack")
 _SETTINGS = frozenset({"draw", "set"})
 """Tables whose keys are the author's names."""
 _ENTRIES = ("choice", "event", "shape", "step")
-"""Lists whose entries a stored answer names by a digest of their text, unless they have an id."""
+"""Lists whose entries are stored in answers by a digest of their text, unless they have an id."""
 
 _PLACEHOLDER = re.compile(r"\{[^{}\n]*\}")
 _CODE = re.compile(r"`[^`\n]+`")
@@ -80,7 +80,7 @@ class PageWords(NamedTuple):
 
     @property
     def digests(self) -> dict[Place, str]:
-        """Digest of each part's words, whatever their white space."""
+        """Digest of each part's words, ignoring white space."""
         return {part: _digest(words, len(part)) for part, words in self.parts.items()}
 
     def name(self, part: Place) -> str:
@@ -97,7 +97,7 @@ class PageTranslation(NamedTuple):
     words: Mapping[Place, str] = MappingProxyType({})
     problems: tuple[Problem, ...] = ()
     changed: tuple[Problem, ...] = ()
-    """Parts whose original has changed since; they are shown in the original until somebody compares them."""
+    """Parts whose original has changed since; they are shown in the original until the translator updates them."""
     given: Mapping[Place, str] = MappingProxyType({})
     """All texts of the translation that have a place on the page."""
     stated: Mapping[Place, str] = MappingProxyType({})
@@ -150,7 +150,7 @@ def key_of(place: Place) -> str:
 
 
 def lost(original: str, text: str) -> str:
-    """Return why a translation says something else than the original; empty if nothing is missing or added."""
+    """Return a number, placeholder, code or link lost or added in a translation; empty if all match."""
     for what, find in _KEPT.items():
         before, now = find(original), find(text)
         if missing := sorted(before - now):
@@ -238,7 +238,7 @@ class _Matcher:
             self._problems.append((f"{name}.{ORIGINAL}".lstrip("."), f"is missing: {reason}"))
 
     def _accept(self, part: Place, name: str) -> None:
-        """Take over the texts of a part, except for those that say something else than the original."""
+        """Accept the texts of a part, except for texts that `lost` rejects."""
         for place, text in self._given.items():
             if part_of(place) != part:
                 continue

@@ -1,4 +1,4 @@
-"""Lesson files that come in one file from somebody else, and the folder into which they are unpacked."""
+"""Unpacking of lesson files from an archive by an unknown author into a folder."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Challenge: a task to reach targets with the page's knobs, judged on the student's own runs.
 
 [challenge]
-prompt = "Fill the link, and let nothing wait."
+prompt = "Fill the link without a queue."
 name = "large-window"            # the experiment
 set = { duration = "5 s" }       # its fixed settings, and the initial values of the knobs
 par = 1                          # the fewest knobs that must change
@@ -17,7 +17,7 @@ high = "400 kB"
 [[challenge.goal]]
 text = "At least 95 % of the link is used"
 when = { run.utilization = ">= 95 %" }  # see "Quantities of goals"
-ratio_to = "start"               # values are ratios to the run with nothing changed
+ratio_to = "start"               # values are ratios to the unchanged run
 
 A response is stored like any other: the knobs' values as text, and as its value the number of changed knobs.
 """

@@ -34,7 +34,7 @@ class Alternative(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     id: str = ""
     """Name that stored answers keep when the text is corrected; by default a digest of the text."""
     correct: bool = False
-    """True for the right choice, or each of the right ones."""
+    """True for a right choice; several choices may be right."""
     feedback: str
     """Reason it is right or wrong, shown after it was chosen."""
     explanation: str = ""

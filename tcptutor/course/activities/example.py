@@ -1,8 +1,8 @@
-"""Worked examples that fade: solved step by step, then with a gap, then a question to do alone.
+"""Worked examples that fade: solved step by step, then with a gap, then a numeric question.
 
 [[example]]
 id = "one-window"
-set = "window"                       # the numeric question to do alone has `example = "window"`
+set = "window"                       # the numeric question that follows has `example = "window"`
 prompt = "A window of 64 KiB, an RTT of 20 ms. How fast is it?"
 
 [[example.step]]
@@ -68,7 +68,7 @@ class ExampleStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class Example(Activity, frozen=True, kw_only=True):
-    """Worked example. A response is the id of the last step shown, or what fills the gap."""
+    """Worked example. A response is the id of the last step shown, or the text of the gap."""
 
     table: ClassVar[str] = "example"
     many: ClassVar[bool] = True
@@ -79,7 +79,7 @@ class Example(Activity, frozen=True, kw_only=True):
     id: str
     """Name of the example on its page."""
     topic: ExampleSet = msgspec.field(name="set")
-    """What it prepares: the `example` of a numeric question."""
+    """Key that links examples to a numeric question: the question's `example`."""
     prompt: str
     """The task."""
     steps: tuple[ExampleStep, ...] = msgspec.field(name="step")

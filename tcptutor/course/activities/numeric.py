@@ -64,7 +64,7 @@ class Numeric(Question, frozen=True, kw_only=True, tag_field="kind", tag="numeri
     draw: dict[str, Drawn] = msgspec.field(default_factory=dict)
     """Numbers to draw anew for each attempt."""
     example: ExampleSet | None = None
-    """Worked examples that prepare it: a solved one and one with a gap come earlier in the course."""
+    """Worked examples that prepare the question: a solved example and an example with a gap precede it."""
 
     @property
     def answer_format(self) -> str:

@@ -1,4 +1,4 @@
-"""Observe: what did the run show? The student's own samples decide which choice is right.
+"""Observation of the run: the student's own samples decide which choice is right.
 
 [[question]]
 id = "the-start"
@@ -11,7 +11,7 @@ feedback = "The losses come first in the chart, the full link later."
 when = [{ quantity = "retransmissions", relation = "above", value = "0" }]
 
 Each condition is written like a claim without `text`; all of a choice must hold. On the
-page of a sweep, `set` selects the value of the axis, and the quantity is the one that the sweep measures.
+page of a sweep, `set` selects the value of the axis, and the quantity is the sweep's measure.
 """
 
 from __future__ import annotations

@@ -274,7 +274,7 @@ class Predict(Activity, frozen=True, kw_only=True):
         return value
 
     def impossible(self, given: Given, measure: MeasureName | None, experiment: Experiment | None) -> str:
-        """Return why no measurement can have that value, or an empty string.
+        """Return the reason why no measurement can have that value, or an empty string.
 
         Args:
             given: The response.

@@ -216,7 +216,7 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
 
     about_run: bool = True
     quantity: QuantityName
-    """What to read off."""
+    """Quantity to read off."""
     flow: int = 1
     """Counted from 1, as in the chart; 0 for the sum of all flows."""
     at: str = ""
@@ -317,7 +317,7 @@ class ReadOff(Question, frozen=True, kw_only=True, tag_field="kind", tag="read-o
         return sum(self._asked.measure(FlowSamples(run, flow), span) for flow in flows)
 
     def on_run(self, run: Run) -> Numeric:
-        """Return the question as one about a known number, for a room that sees the same run.
+        """Convert to a numeric question with the run's value, for a room that sees the same run.
 
         Raises:
             UsageError: The run lacks the value.

@@ -1,10 +1,10 @@
-"""Runs on a page: an experiment, from start to end, or a sweep over several values of one parameter.
+"""Runs on a page: an experiment, from start to end, or a sweep over several values of a parameter.
 
 A sweep plots a measured quantity against the parameter:
 
 [sweep]
 name = "random-loss"
-axis = "streams"                 # one parameter
+axis = "streams"                 # a single parameter
 values = ["1", "2", "4", "8"]    # at most 8, rising; names in any order
 seeds = 1                        # runs at each value
 measure = "throughput"           # or rtt loss-rate jain cov share1 udp-loss
@@ -65,7 +65,7 @@ class RunActivity(Activity, frozen=True, kw_only=True):
     model: str = ""
     """Model the page is about, by its name in `analysis.ThroughputModel`; it leads the others."""
     chart: ChartName = "cwnd"
-    """Quantity that the chart shows over time: the one the page asks about."""
+    """Quantity in the chart over time, which the page asks about."""
 
     def problems(self, experiment: Experiment | None = None) -> Iterator[Problem]:
         yield from super().problems(experiment)
@@ -91,9 +91,9 @@ class ExperimentTable(ActivityTable, frozen=True, kw_only=True):
     name: str
     """Experiment of this module, or MODULE/NAME."""
     set: dict[str, Setting] = msgspec.field(default_factory=dict)
-    """Settings of this page alone."""
+    """Settings of this page only."""
     compare_with: str = ""
-    """Earlier page of this module whose run is drawn next to this one."""
+    """Earlier page of this module whose run is drawn next to this page's run."""
     model: str = ""
     """Model to show first: `mathis`, `window`, `link` and others that the linter names."""
     chart: ChartName = "cwnd"
@@ -288,7 +288,7 @@ class SweepFrontMatter(ActivityTable, frozen=True, kw_only=True):
     seeds: int = 1
     """Runs at each value."""
     measure: MeasureName = "throughput"
-    """What is drawn."""
+    """Measured quantity on the vertical axis."""
     model: str = ""
     """Model to show first."""
     set: dict[str, Setting] = msgspec.field(default_factory=dict)

@@ -44,12 +44,12 @@ class RunQuestion(ChoiceQuestion, frozen=True, kw_only=True):
         """Return which choices hold on the student's run or sweep, and why.
 
         Raises:
-            UsageError: There is no run yet.
+            UsageError: The student has no run yet.
         """
         raise NotImplementedError
 
     def choice_contradiction(self, choice: Alternative) -> Problem | None:  # noqa: ARG002
-        """Return key and reason of what a choice lacks, or None."""
+        """Return the missing key of a choice and the reason, or None."""
         return None
 
     def contradiction(self) -> Problem | None:
@@ -81,7 +81,7 @@ class RunQuestion(ChoiceQuestion, frozen=True, kw_only=True):
         return Reference(right=tuple(self.entry_ids[index] for index in holding) or None, empty=())
 
     def mark(self, given: Given, context: MarkContext = NO_RUN) -> Mark:
-        """Mark a response; the empty one skips the question, and no response is wrong if no choice fits the run."""
+        """Mark a response; an empty response skips, and if no choice fits the run, no response is wrong."""
         chosen = self.entry_indexes(given, "a choice")
         if not chosen:
             return Mark(correct=None)

@@ -1,4 +1,4 @@
-"""You are the sender: what now? The kernel's response at an instant of the student's run decides which choice is right.
+"""You are the sender: the kernel's response at an instant of the run decides which choice is right.
 
 [[question]]
 id = "first-loss"
@@ -13,7 +13,7 @@ feedback = "Three duplicate ACKs are a loss, and a loss is a sign of congestion.
 does = "resend"                      # resend, new data, nothing
 cwnd = "cut"                         # grows, same, cut, one
 
-The page's run needs `acks = "on"`. The instant, drawn as a pipe, is the one just before the event.
+The page's run needs `acks = "on"`. The pipe is drawn at the instant just before the event.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class SenderMove(Alternative, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Choice that is right if the kernel did the same."""
 
     does: Literal["resend", "new data", "nothing"]
-    """What the sender sends."""
+    """Segment that the sender transmits."""
     cwnd: Literal["grows", "same", "cut", "one"]
-    """What happens to cwnd."""
+    """Change of cwnd."""
 
 
 class SenderQuestion(RunQuestion, frozen=True, kw_only=True, tag_field="kind", tag="sender"):
@@ -67,7 +67,7 @@ class SenderQuestion(RunQuestion, frozen=True, kw_only=True, tag_field="kind", t
             yield "after", str(error)
 
     def response(self, run: Run) -> SenderResponse | None:
-        """Return what the kernel did in `run`; None without such an event."""
+        """Return the kernel's response in `run`; None if the event does not occur."""
         from tcptutor.analysis import sender_response  # noqa: PLC0415  # the first frame needs no analysis
 
         return sender_response(run, self.event, units.parse(self.after, "time"))

@@ -5,7 +5,7 @@ name = "random-loss"             # the experiment that sets up the network; by d
 set = { loss = "0 %" }           # overrides
 pairs = 1                        # host pairs of a network without an experiment
 hosts = ["h1", "h2", "s1"]       # hosts with a terminal, the first is open; by default all
-order = "any"                    # or "sequence": each goal is due once those before it are ticked
+order = "any"                    # or "sequence": each goal is due once its predecessors are ticked
 fault = "small-bucket"           # the fault built in from the start, as on our pages
 hints = ["…", "…"]
 
@@ -247,14 +247,14 @@ class ShellTable(ActivityTable, frozen=True, kw_only=True):
     name: str = ""
     """Experiment that sets up the network; a network without limits by default."""
     set: dict[str, Setting] = msgspec.field(default_factory=dict)
-    """Settings of this page alone."""
+    """Settings of this page only."""
     pairs: int = 1
     """Host pairs of a network without an experiment."""
     hosts: tuple[str, ...] | None = None
     """Hosts with a terminal; all by default."""
     commands: tuple[ShownCommand, ...] = msgspec.field(default=(), name="command")
     order: Literal["any", "sequence"] = "any"
-    """Whether each goal waits for those before it."""
+    """Whether each goal waits for its predecessors."""
     hints: tuple[str, ...] = ()
     """A nudge, then the method."""
     fault: str = ""

@@ -135,7 +135,7 @@ class NearMiss(msgspec.Struct, frozen=True):
     kind: str
     """Name of the slip, such as `acks-way`."""
     text: str
-    """Effect of the action and how to correct it: a sentence or two, in one line."""
+    """Effect of the action and how to correct it: a sentence or two, without line breaks."""
 
 
 class GoalState(msgspec.Struct, frozen=True, kw_only=True):

@@ -212,7 +212,7 @@ PLACES: dict[str, _Placed] = {
 any of tso, gso and gro is. `address.h2` lists all addresses of its interface. `ping.h1` counts replies to
 pings of h1 and `filtered.h2` packets dropped by rules of h2, both since the last change of the network.
 `server.h2` is on if any program on h2 listens, `capture.h1` while a program on h1 captures packets.
-`captured.h1` counts the connections of h1 that opened and ended while one capture ran there.
+`captured.h1` counts the connections of h1 that opened and ended during a single capture on h1.
 `cached-ssthresh.h1` is the slow start threshold, in segments, that new connections of h1 take from the
 kernel's cache, or none."""
 _NAME = re.compile(rf"(?P<what>{'|'.join(PLACES)})(?:\.(?P<where>.+))?")

@@ -219,7 +219,7 @@ class GoalWatch:
         return LabView(self._states[0], self._start, self._before, changed=self._changed)
 
     def _views(self, asked: ParsedGoal, runs: list[LabRun]) -> list[LabView]:
-        """Return the current lab, or for goals about runs the current run and the last finished one."""
+        """Return the current lab, or for goals about runs, the current and the last finished run."""
         if not asked.about_run:
             return [self._now()]
         going_on = [run for run in runs[-1:] if not run.ended and not asked.at_end]
