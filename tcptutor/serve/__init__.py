@@ -1,1 +1,1 @@
-"""The app in browsers: a web server with login, a session for each student, and a queue for labs."""
+"""Web server for the app in browsers: logins, a session per student, and a queue for labs."""

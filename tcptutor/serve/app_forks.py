@@ -1,13 +1,14 @@
-"""Sessions of the app, forked from a program that has imported it: the side of the server.
+"""Client of the fork server, which forks app sessions from a process that has imported the app.
 
     forks = AppForks(program, environment)
     session = await forks.start_session(environment=..., folder=..., log=..., size=(120, 36))
     session.stdin, session.stdout       # the pipes of Textual's web driver
-    session.signal(signal.SIGTERM)      # to its whole process group
-    await session.wait()                # its exit code; its process group is empty
+    session.signal(signal.SIGTERM)      # to its process group
+    await session.wait()                # exit code, once the process group is empty
     await forks.close()
 
-However the server ends, the program ends all sessions; however the program ends, the kernel kills them.
+If the web server exits for any reason, the fork server ends all sessions. If the fork server exits, the kernel kills
+them.
 """
 
 from __future__ import annotations
@@ -38,17 +39,17 @@ from tcptutor.serve.fork_server import (
 )
 
 _PATIENCE = 3 * GRACE
-"""Seconds for the program to end all sessions."""
+"""Seconds for the fork server to end all sessions."""
 _READ_AHEAD = 1 << 16
-"""Bytes of a session's output."""
+"""Bytes of session output to buffer."""
 _NO_MORE = "no app can be started: start the server again"
 
 
 class ForkedSession:
-    """The process of a session, with the server's ends of its pipes."""
+    """Process of a session, with the web server's ends of its pipes."""
 
     pid = 0
-    """Process id and process group."""
+    """Id of the process and of its process group; 0 before the start."""
 
     def __init__(
         self, number: int, forks: AppForks, stdin: asyncio.StreamWriter, stdout: asyncio.StreamReader
@@ -66,9 +67,9 @@ class ForkedSession:
         return self._code.result() if self._code.done() else None
 
     def signal(self, number: int) -> None:
-        """Send a signal to the session's process group; no-op after its end."""
+        """Send a signal to the session's process group; no-op once the session has ended."""
         if self.returncode is None:
-            with contextlib.suppress(TutorError):  # without the program the session ends as well
+            with contextlib.suppress(TutorError):  # without the fork server the kernel has killed the session
                 self._forks.send(SignalFork(self.number, number))
 
     async def wait(self) -> int:
@@ -82,24 +83,24 @@ class ForkedSession:
             raise TutorError(self._problem)
 
     def take(self, answer: Answer) -> None:
-        """Take an answer of the program."""
+        """Process an answer from the fork server."""
         match answer:
             case ForkStarted(pid=pid):
                 self.pid = pid
             case ForkEnded(code=code, problem=problem):
                 self._problem = problem
                 self._code.set_result(code)
-                self.stdin.close()  # what the session has written can still be read
+                self.stdin.close()  # stdout stays readable
         if not self._is_started.done():
             self._is_started.set_result(True)
 
 
 class AppForks:
-    """Owner of the program that forks sessions.
+    """Owner of the fork server process.
 
     Args:
-        program: command of a program that calls `fork_server.wait_for_session` with its standard input.
-        environment: all its environment variables, such as those that Textual reads on import.
+        program: Command of a program that calls `fork_server.wait_for_session` with its standard input.
+        environment: Complete environment of the program, including variables that Textual reads on import.
     """
 
     def __init__(self, program: Sequence[str], environment: Mapping[str, str]) -> None:
@@ -112,14 +113,14 @@ class AppForks:
 
     @property
     def pid(self) -> int:
-        """Process id of the program; 0 if it does not run."""
+        """Process id of the fork server; 0 if it is not running."""
         return self._process.pid if self._process is not None and self._process.poll() is None else 0
 
     def start(self) -> None:
-        """Start the program unless it runs, so that it has imported the app when the first session starts.
+        """Start the fork server unless it is running, so that it imports the app before the first session.
 
         Raises:
-            TutorError: if it cannot be started.
+            TutorError: The fork server cannot be started.
         """
         if self._socket is not None:
             return
@@ -140,16 +141,16 @@ class AppForks:
     async def start_session(
         self, *, environment: Mapping[str, str], folder: Path, log: Path, size: tuple[int, int]
     ) -> ForkedSession:
-        """Start a session, and wait until its process exists. If canceled, it leaves none.
+        """Start a session and wait until its process exists. A canceled call leaves no process behind.
 
         Args:
-            environment: all environment variables of the session.
-            folder: working folder.
-            log: file for the session's standard error, replaced.
-            size: columns and rows of the screen.
+            environment: Complete environment of the session.
+            folder: Working folder.
+            log: File for the session's standard error; overwritten.
+            size: Columns and rows of the screen.
 
         Raises:
-            TutorError: if no process can be started.
+            TutorError: No process can be started.
         """
         self.start()
         for private in (folder, log.parent):
@@ -179,7 +180,7 @@ class AppForks:
         return session
 
     def send(self, request: Request, streams: Sequence[int] = ()) -> None:
-        """Send a request to the program. Raises TutorError if it has ended, or has no time for requests."""
+        """Send a request to the fork server. Raises TutorError if it has ended or accepts no requests."""
         message = msgspec.msgpack.encode(request)
         if self._socket is None or len(message) > MAX_REQUEST:
             raise TutorError(_NO_MORE)
@@ -189,7 +190,7 @@ class AppForks:
             raise TutorError(_NO_MORE) from error
 
     async def close(self) -> None:
-        """End all sessions and the program: SIGTERM, then SIGKILL after `fork_server.GRACE`. Never raises."""
+        """End all sessions and the fork server: SIGTERM, then SIGKILL after `fork_server.GRACE`. Never raises."""
         process = self._process
         if process is None:
             return
@@ -198,12 +199,12 @@ class AppForks:
         ending = asyncio.create_task(asyncio.to_thread(process.wait))
         await asyncio.wait([ending], timeout=_PATIENCE)
         if not ending.done():
-            os.kill(process.pid, signal.SIGKILL)  # and the kernel kills the sessions
+            os.kill(process.pid, signal.SIGKILL)  # the kernel then kills the sessions
         await ending
         self._read()
 
     def _read(self) -> None:
-        """Take all answers that have arrived."""
+        """Process all answers received so far."""
         while self._socket is not None:
             try:
                 message = self._socket.recv(MAX_REQUEST)
@@ -222,7 +223,7 @@ class AppForks:
             del self._sessions[answer.number]
 
     def _lose_program(self) -> None:
-        """Close the socket, and record the end of sessions that the kernel has killed with the program."""
+        """Close the socket and mark all sessions as killed: the kernel ends them with the fork server."""
         assert self._socket is not None
         assert self._process is not None
         asyncio.get_running_loop().remove_reader(self._socket)

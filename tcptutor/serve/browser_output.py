@@ -1,4 +1,4 @@
-"""Bounded output to a browser: one that reads too slowly misses frames, and gets a whole one when it has caught up."""
+"""Bounded output to a browser: a slow reader misses frames and gets a full frame after catching up."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 MOST_BYTES = 256 << 10
-"""Bytes that may wait for a browser: some ten full screens."""
+"""Bytes that may wait for a browser: about ten full screens."""
 _MOST_MESSAGES = 100
-"""Messages (text) that may wait for a browser."""
+"""Text messages that may wait for a browser."""
 _PIECE = 32 << 10
-"""Bytes of a message, and of those that the kernel may hold unsent."""
+"""Bytes of frames to join into a message, as many as `serve.connections` lets the kernel hold unsent."""
 
 
 class OutputPeer(Protocol):
-    """The part of a websocket that output needs."""
+    """Methods of a websocket that `BrowserOutput` calls."""
 
     async def send_bytes(self, data: bytes) -> None: ...
     async def send_str(self, data: str) -> None: ...
 
 
 class BrowserOutput:
-    """Output to one browser. `write` never waits; `send` runs as a task until it is canceled or the peer is gone."""
+    """Output queue of a browser. `write` never waits; `send` runs as a task until canceled or disconnected."""
 
     def __init__(self, peer: OutputPeer, on_caught_up: Callable[[], Awaitable[object]]) -> None:
         self._peer, self._on_caught_up = peer, on_caught_up
@@ -34,7 +34,7 @@ class BrowserOutput:
         self._filled = asyncio.Event()
 
     def write(self, data: bytes | str) -> None:
-        """Queue a frame (bytes) or message (text). Frames that do not fit are dropped, with those that wait."""
+        """Queue a frame (bytes) or a message (text). A frame that does not fit is dropped with all queued frames."""
         if isinstance(data, bytes):
             if self._has_missed:
                 return
@@ -50,7 +50,7 @@ class BrowserOutput:
         self._filled.set()
 
     async def send(self) -> None:
-        """Send what is queued, for ever."""
+        """Send queued output until canceled or disconnected."""
         with contextlib.suppress(ConnectionError):
             while True:
                 await self._filled.wait()

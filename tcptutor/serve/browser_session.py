@@ -1,4 +1,4 @@
-"""A student's session: the app's process, which lives on without a browser, and the browser that shows it."""
+"""Session of a student: an app process that outlives its browser, and the browser that shows it."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ from tcptutor.serve.students import Student
 log = logging.getLogger("tcptutor.serve")
 
 GRACE_S = 12.0
-"""Seconds for the app to save and to end its lab, before all its processes are killed."""
+"""Seconds for the app to save and close its lab before its processes are killed."""
 START_S = 40.0
-"""Longest start of the app, on a machine on which a class starts at the same time."""
+"""Start timeout of the app in seconds, long enough for a class that starts at the same time."""
 _READY = b"__GANGLION__\n"
 _MOST_PACKET = 4 << 20
 _MOST_UNREAD = 256 << 10
-"""Bytes of input that may wait for an app that does not read; more is dropped."""
+"""Bytes of input to buffer for an app that does not read; further input is dropped."""
 _PREFIX_LINES = 10
 
 
 class AppProcess(Protocol):
-    """A started app, such as a `serve.app_forks.ForkedSession`."""
+    """Process of a running app, such as a `serve.app_forks.ForkedSession`."""
 
     stdin: asyncio.StreamWriter
     stdout: asyncio.StreamReader
 
     def signal(self, number: int) -> None:
-        """Send a signal to its process group; no-op after its end."""
+        """Send a signal to the app's process group; no-op once the app has ended."""
         ...
 
     async def wait(self) -> int:
-        """Wait for its end and return its exit code; its process group is empty then."""
+        """Wait until the app's process group is empty, and return the app's exit code."""
         ...
 
 
 class StartApp(Protocol):
-    """A function that starts an app, such as `serve.app_forks.AppForks.start_session`. Raises TutorError or OSError."""
+    """Function that starts an app, such as `serve.app_forks.AppForks.start_session`. Raises TutorError or OSError."""
 
     async def __call__(
         self, *, environment: Mapping[str, str], folder: Path, log: Path, size: tuple[int, int]
@@ -62,13 +62,13 @@ class SessionFailed(TutorError):
 
 
 class Browser(OutputPeer, Protocol):
-    """The part of a websocket that a session needs."""
+    """Methods of a websocket that a session calls."""
 
     async def close(self, *, code: int, message: bytes) -> Any: ...
 
 
 class Closing:
-    """Codes with which the server closes a websocket; `assets/serve/app.js` says what each means."""
+    """Close codes of the websocket; `assets/serve/app.js` explains each code to the student."""
 
     ENDED = 4000
     TAKEN_OVER = 4001
@@ -80,7 +80,7 @@ class Closing:
 
 
 class BrowserSession(AppService):
-    """The app of one student. It lives until the app ends, or `end` is called."""
+    """App session of a student. It lasts until the app exits or `end` is called."""
 
     def __init__(self, student: Student, downloads: DownloadManager, start: StartApp) -> None:
         super().__init__(
@@ -92,9 +92,9 @@ class BrowserSession(AppService):
         )
         self.student = student
         self.has_ended = asyncio.Event()
-        """Set when no process of the session is left."""
+        """Set once all processes of the session have ended."""
         self.last_input = self.left_at = time.monotonic()
-        """Monotonic times of the last key, and of the end of the last connection."""
+        """Monotonic times of the last key press and of the last disconnect."""
         self._start_process = start
         self._app: AppProcess | None = None
         self._reader: asyncio.Task[None] | None = None
@@ -116,11 +116,11 @@ class BrowserSession(AppService):
 
     @property
     def is_ending(self) -> bool:
-        """True once the app was asked to end, or has ended."""
+        """True once the app is shutting down or has ended."""
         return self._is_ending
 
     async def launch(self, environment: Mapping[str, str], size: tuple[int, int]) -> None:
-        """Start the app. Raises SessionFailed if it does not start in time; nothing of it is left then."""
+        """Start the app. On failure or timeout, end its processes and raise SessionFailed."""
         student = self.student
         try:
             async with asyncio.timeout(START_S):
@@ -139,7 +139,7 @@ class BrowserSession(AppService):
         self._reader = asyncio.create_task(self._read_until_end(self._app))
 
     async def show(self, browser: Browser, size: tuple[int, int]) -> None:
-        """Show the app in this browser, in place of another that shows it."""
+        """Show the app in `browser`, and disconnect the previous browser."""
         await self.leave(Closing.TAKEN_OVER, "opened in another window")
         self._browser = browser
         self._output = BrowserOutput(browser, self.repaint)
@@ -149,7 +149,7 @@ class BrowserSession(AppService):
         await self.repaint()
 
     async def leave(self, code: int, reason: str, browser: Browser | None = None) -> None:
-        """Disconnect the browser, or only `browser` if it is still this one. The app lives on."""
+        """Disconnect the browser; with `browser`, only if it is still connected. The app keeps running."""
         shown, sender = self._browser, self._sender
         if shown is None or (browser is not None and browser is not shown):
             return
@@ -158,17 +158,17 @@ class BrowserSession(AppService):
         if sender is not None:
             sender.cancel()
         await self.blur()
-        # In the background: a browser that is asleep does not answer.
+        # Close in the background: a sleeping browser does not answer.
         closing = asyncio.create_task(_close(shown, code, reason))
         self._closing.add(closing)
         closing.add_done_callback(self._closing.discard)
 
     async def repaint(self) -> bool:
-        """Ask the app for a whole frame."""
+        """Request a full frame from the app."""
         return await self.send_meta({"type": "repaint"})
 
     async def end(self, code: int = Closing.ENDED, reason: str = "ended", grace: float | None = None) -> None:
-        """End the app and all its processes, and wait for that. Can be called repeatedly."""
+        """End the app with all its processes, and wait until they have ended. Idempotent."""
         if self._is_ending:
             await self.has_ended.wait()
             return
@@ -186,14 +186,14 @@ class BrowserSession(AppService):
         return await self._send(b"M", json.dumps(data).encode())
 
     async def on_meta(self, data: bytes) -> None:
-        """Take a message of the app's driver."""
+        """Handle a message from the app's driver; ignore URLs other than HTTP and HTTPS."""
         message = json.loads(data)
         if message["type"] == "open_url" and urlsplit(str(message["url"])).scheme not in ("http", "https"):
             return
         await super().on_meta(data)
 
     async def _send(self, kind: Any, payload: bytes) -> bool:
-        """Send a packet unless the app does not read: nobody waits for an app that hangs."""
+        """Send a packet to the app; drop it and return False if the app has stopped reading."""
         stdin = self._stdin
         if stdin is None or stdin.is_closing() or stdin.transport.get_write_buffer_size() > _MOST_UNREAD:
             return False
@@ -208,7 +208,7 @@ class BrowserSession(AppService):
         await self.leave(Closing.ENDED, "ended")
 
     async def _wait_until_ready(self, stdout: asyncio.StreamReader) -> None:
-        if self._is_ending:  # asked meanwhile
+        if self._is_ending:  # `end` was called meanwhile
             raise SessionFailed("the server ends")
         for _ in range(_PREFIX_LINES):
             line = await stdout.readline()
@@ -235,7 +235,7 @@ class BrowserSession(AppService):
             log.warning("%s: a damaged packet: %s", escaped(self.student.name), escaped(str(error)))
         if not self._is_ending:
             self._is_ending = True
-            await self.leave(Closing.DIED, "died")  # no-op if the app has said that it leaves
+            await self.leave(Closing.DIED, "died")  # no-op after the app's own exit message
             await self._finish(GRACE_S)
 
     async def _take(self, kind: bytes, payload: bytes) -> None:
@@ -247,7 +247,7 @@ class BrowserSession(AppService):
             await self.on_packed(payload)
 
     async def _finish(self, grace: float) -> None:
-        """End the process, killing what is left after `grace` seconds."""
+        """Terminate the app's process group, and kill it after `grace` seconds."""
         try:
             await self._download_manager.cancel_app_downloads(app_service_id=self.app_service_id)
             if self._app is not None:

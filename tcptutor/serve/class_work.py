@@ -1,4 +1,4 @@
-"""A graded course on a server: students are enrolled and their work is handed in by commands with their environment."""
+"""Enrollment and hand-ins of a graded course on a server, by commands run in each student's environment."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from tcptutor.grading.evidence.hand_in import SUFFIX
 from tcptutor.serve.students import Student
 
 _LONGEST_S = 900.0
-"""Longest time for one student: a hand-in of a whole course is graded as it is written."""
+"""Timeout of a command in seconds: `submit` grades a complete course while it writes a hand-in."""
 
 
 def enrol(student: Student, code: str, options: Sequence[str]) -> None:
-    """Enrol a student in the course of this code, unless that was done. Raises TutorError.
+    """Enroll a student in the course with this code, unless already enrolled. Raises TutorError.
 
     Args:
-        student: Its name becomes the name in the course.
+        student: The student, who keeps the same name in the course.
         code: Code of the graded course.
-        options: The option --course and its value, or nothing.
+        options: The option --course and its value, or empty.
     """
     done = student.folder / "enrolled"
     if done.is_file() and done.read_text() == code:
@@ -34,7 +34,7 @@ def enrol(student: Student, code: str, options: Sequence[str]) -> None:
 
 
 def collect(students: Sequence[Student], folder: Path, options: Sequence[str]) -> Iterator[str]:
-    """Write the hand-in of each student with work into `folder`, and yield a line for each. Raises TutorError."""
+    """Write each student's hand-in into `folder`, and yield a status line per student. Raises TutorError."""
     try:
         make_private(folder)
     except OSError as error:

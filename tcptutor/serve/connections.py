@@ -1,4 +1,4 @@
-"""Connections of the server: a cap on their number, and an end to those that say nothing."""
+"""Limits on connections to the server: their number, and timeouts of idle connections."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 from aiohttp import web
 
 _MOST = 2000
-"""Connections of all browsers together; the system's limit of open files is usually lower than twice that."""
+"""Most connections of all browsers; the system's limit on open files is usually below twice this number."""
 _NOT_SENT = 32 << 10
-"""Bytes that the kernel holds for a slow reader; what is newer waits here, where it can be replaced."""
+"""Unsent bytes that the kernel may hold for a slow reader; newer output waits in `BrowserOutput`, which can drop it."""
 _TCP_NOTSENT_LOWAT = 25
 """linux/tcp.h"""
 
@@ -25,7 +25,7 @@ class Connections:
         "lingering_time": 2.0,
         "shutdown_timeout": 2.0,
     }
-    """Options of aiohttp's server. A connection without a whole request is closed after 20 s."""
+    """Options of aiohttp's server. A connection without a complete request is closed after 20 s."""
 
     def __init__(self, server: web.Server) -> None:
         self._server = server
@@ -37,7 +37,7 @@ class Connections:
 
     @staticmethod
     def send_at_the_reader_s_pace(transport: asyncio.Transport | None) -> None:
-        """Keep little in the kernel for a slow reader."""
+        """Limit the unsent data that the kernel buffers for a slow reader."""
         connection = transport.get_extra_info("socket") if transport is not None else None
         if connection is not None:
             with contextlib.suppress(OSError):

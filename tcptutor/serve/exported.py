@@ -1,4 +1,4 @@
-"""Files that a student has exported: those in the app's working folder, and nothing else."""
+"""A student's exported files, limited to the app's working folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_NAMES = 500
 
 
 def names(folder: Path) -> list[str]:
-    """Return the names of the files in a folder, the newest first, without links and hidden files."""
+    """Return the names of the files in a folder, newest first, without symbolic links and hidden files."""
     try:
         files = [each for each in os.scandir(folder) if each.is_file(follow_symlinks=False)]
         dated = sorted(
@@ -26,12 +26,12 @@ def names(folder: Path) -> list[str]:
 
 
 def find(folder: Path, name: str) -> Path | None:
-    """Return the file of that name in the folder; None if it is not one of `names`."""
+    """Return the path of an exported file; None if `names` does not list it."""
     return folder / name if name in names(folder) else None
 
 
 def as_html(files: Sequence[str]) -> str:
-    """Return a list of links to the files."""
+    """Return an HTML list of links to the files, or a hint if the list is empty."""
     if not files:
         return "<p>You have exported no files yet. In the app, H lists your runs and x exports them.</p>"
     items = (f'<li><a href="files/{quote(name, safe="")}">{escape(escaped(name))}</a></li>' for name in files)

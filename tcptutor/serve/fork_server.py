@@ -1,7 +1,7 @@
-"""Processes of sessions, forked from a program that has imported the app: the side of the program.
+"""Fork server: forks app sessions from a process that has imported the app.
 
-A forked session shares the memory of modules and course with all others, and starts without importing them. The program
-has no threads, so that a fork is safe. `serve.app_forks` is the side of the server.
+Forked sessions share the memory of modules and course, and start without importing them. The fork server has no
+threads, so forking is safe. `serve.app_forks` is its client in the web server.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from tcptutor.base.errors import refused
 MAX_REQUEST = 65536
 """Largest request in bytes."""
 GRACE = 10.0
-"""Seconds between SIGTERM and SIGKILL once the server has ended, and for processes that an ended session has left."""
+"""Seconds until SIGKILL, for sessions after the web server has ended and for orphans of ended sessions."""
 _LOOK_AGAIN = 0.5
-"""Seconds between two looks at processes that have to end."""
+"""Seconds between checks of processes that are due to end."""
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 """linux/prctl.h"""
 
 
 class StartFork(msgspec.Struct, frozen=True, tag=True):
-    """Fork a session; its standard input, output and error come with the message."""
+    """Request to fork a session; stdin, stdout and stderr are attached to the message."""
 
     number: int
     environment: dict[str, str]
@@ -44,7 +44,7 @@ class StartFork(msgspec.Struct, frozen=True, tag=True):
 
 
 class SignalFork(msgspec.Struct, frozen=True, tag=True):
-    """Send a signal to the process group of a session; no-op if it has ended."""
+    """Request to signal the process group of a session; no-op if it has ended."""
 
     number: int
     signal: int
@@ -54,7 +54,7 @@ Request: TypeAlias = StartFork | SignalFork
 
 
 class ForkStarted(msgspec.Struct, frozen=True, tag=True):
-    """Process id of a session."""
+    """Process id of a new session."""
 
     number: int
     pid: int
@@ -66,27 +66,27 @@ class ForkEnded(msgspec.Struct, frozen=True, tag=True):
     number: int
     code: int
     problem: str = ""
-    """Reason why it could not be started."""
+    """Reason why the session failed to start or was lost; empty otherwise."""
 
 
 Answer: TypeAlias = ForkStarted | ForkEnded
 
 
 def wait_for_session(server: socket.socket) -> None:
-    """Serve requests, and return in each new session only. Exits once the server and all sessions have ended.
+    """Serve requests; return only in forked sessions. Exits after the web server and all sessions have ended.
 
-    A session has the environment, working folder and standard streams of its request, a process group of its own and
-    no other open file. The kernel kills it if this program dies.
+    A session gets the environment, working folder and standard streams of its request, a new process group, and no
+    other open file. The kernel kills the session if the fork server dies.
     """
     gc.collect()
-    gc.freeze()  # a collection in a session would write to every shared page
-    gc.collect()  # Python waits for garbage of a quarter of what this leaves: of a session's own objects
+    gc.freeze()  # otherwise a collection in a session writes to every shared page
+    gc.collect()  # full collections now depend on the number of a session's own objects
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     _ForkServer(server).run_until_fork()
 
 
 def exit_session(code: int) -> NoReturn:
-    """End this session without freeing its modules, as `sys.exit` would: that would copy all shared memory."""
+    """Exit this session without freeing its modules: unlike `sys.exit`, this copies no shared memory."""
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
@@ -98,11 +98,11 @@ class _ForkServer:
     def __init__(self, server: socket.socket) -> None:
         self._server = server
         self._ends_at = float("inf")
-        """Time to kill all sessions, after the end of the server."""
+        """Deadline for killing all sessions, once the web server has ended."""
         self._pids: dict[int, int] = {}
-        """Process ids of the living sessions, by number."""
+        """Process ids of running sessions, by session number."""
         self._orphans: dict[int, float] = {}
-        """Processes that ended sessions have left, and when to kill them."""
+        """Deadlines for killing the orphans of ended sessions, by process id."""
         self._selector = selectors.DefaultSelector()
         self._selector.register(server, selectors.EVENT_READ)
         self._decoder = msgspec.msgpack.Decoder(Request)
@@ -126,7 +126,7 @@ class _ForkServer:
         return self._ends_at == float("inf")
 
     def _take_request(self) -> bool:
-        """Return True in a new session."""
+        """Handle a request; return True in a new session."""
         try:
             message, streams, _, _ = socket.recv_fds(self._server, MAX_REQUEST, 3)
         except ConnectionResetError:
@@ -149,7 +149,7 @@ class _ForkServer:
         try:
             pid = os.fork()
         except OSError as error:
-            self._tell(ForkEnded(start.number, 1, refused(error)))
+            self._send(ForkEnded(start.number, 1, refused(error)))
             pid = -1
         if pid == 0:
             self._selector.close()
@@ -163,19 +163,19 @@ class _ForkServer:
                 os.setpgid(pid, pid)
             self._pids[start.number] = pid
             self._selector.register(os.pidfd_open(pid), selectors.EVENT_READ, start.number)
-            self._tell(ForkStarted(start.number, pid))
+            self._send(ForkStarted(start.number, pid))
         return False
 
     def _reap(self, pidfd: int, number: int) -> None:
         pid = self._pids.pop(number)
-        _signal_group(pid, signal.SIGKILL)  # while no other group can have this id
+        _signal_group(pid, signal.SIGKILL)  # before `waitpid` frees the id for reuse
         _, status = os.waitpid(pid, 0)
         self._selector.unregister(pidfd)
         os.close(pidfd)
-        self._tell(ForkEnded(number, os.waitstatus_to_exitcode(status)))
+        self._send(ForkEnded(number, os.waitstatus_to_exitcode(status)))
         self._find_orphans()
 
-    def _tell(self, answer: Answer) -> None:
+    def _send(self, answer: Answer) -> None:
         with contextlib.suppress(OSError):  # the server has ended
             self._server.send(msgspec.msgpack.encode(answer))
 
@@ -184,7 +184,7 @@ class _ForkServer:
             _signal_group(pid, number)
 
     def _find_orphans(self) -> None:
-        """Find the processes of ended sessions outside their groups: this program has adopted them."""
+        """Find orphans: processes that left their session's group and were adopted by this process."""
         for pid in _children(os.getpid()):
             if pid not in self._pids.values():
                 self._orphans.setdefault(pid, time.monotonic() + GRACE)
@@ -195,14 +195,14 @@ class _ForkServer:
                 os.kill(pid, signal.SIGKILL)
             if os.waitpid(pid, os.WNOHANG)[0]:
                 del self._orphans[pid]
-                self._find_orphans()  # its children
+                self._find_orphans()  # its children are orphans now
 
 
 def _become_session(parent: int, start: StartFork, streams: list[int]) -> None:
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
-    _prctl(_PR_SET_CHILD_SUBREAPER, 1)  # so that the program adopts only what an ended session has left
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)  # the fork server then adopts orphans only after the session ends
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
     os.closerange(3, max(int(file.name) for file in Path("/proc/self/fd").iterdir()) + 1)

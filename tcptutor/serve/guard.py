@@ -1,7 +1,7 @@
-"""Checks of every request, and the headers of every answer.
+"""Security checks for every request, and headers for every response.
 
-A page of another site that a student has open can send requests to this server, and with DNS rebinding even under its
-own name. Neither passes: the Host must be the server's, and what changes or drives anything must come from its pages.
+A foreign site in a student's browser can send requests to this server, and with DNS rebinding even under its own name.
+Both are refused: Host must name this server, and requests with side effects must come from its pages.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class ServerAddress(msgspec.Struct, frozen=True):
-    """Where the server listens, and the URL under which browsers reach it."""
+    """Listening address of the server, and the URL for browsers."""
 
     host: str
     port: int
     public_url: str = ""
-    """URL behind a proxy, without a final slash; empty without a proxy."""
+    """URL of the server's proxy, without a trailing slash; empty without a proxy."""
 
     @property
     def is_loopback(self) -> bool:
-        """True if only programs on this machine reach the server."""
+        """True if only programs on this machine can reach the server."""
         try:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
@@ -60,7 +60,7 @@ class ServerAddress(msgspec.Struct, frozen=True):
         return self.public_url.startswith("https:")
 
     def url(self, port: int) -> str:
-        """Return the URL to open, without a final slash.
+        """Return the URL to open, without a trailing slash.
 
         Args:
             port: The port on which the server listens.
@@ -69,11 +69,11 @@ class ServerAddress(msgspec.Struct, frozen=True):
         return self.public_url or f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
     def hosts(self, port: int, reached: str) -> frozenset[str]:
-        """Return the values of the Host header that mean this server.
+        """Return the values of the Host header that name this server.
 
         Args:
             port: The port on which the server listens.
-            reached: Local address of the connection: a name in DNS can be rebound to it, but not be it.
+            reached: Local address of the connection; DNS rebinding cannot make a browser send it as Host.
         """
         names = {f"[{reached}]" if ":" in reached else reached}
         if ipaddress.ip_address(reached.partition("%")[0]).is_loopback:
@@ -81,7 +81,7 @@ class ServerAddress(msgspec.Struct, frozen=True):
         if not self._is_number:
             names.add(self.host.lower())
         direct = {name if port == USUAL_PORTS["http"] else f"{name}:{port}" for name in names}
-        # A proxy may replace the Host by the address that it connects to.
+        # A proxy may replace Host with the address that it connects to.
         return frozenset(direct | ({urlsplit(self.public_url).netloc} if self.public_url else set()))
 
     def origins(self, port: int, reached: str) -> frozenset[str]:
@@ -129,14 +129,14 @@ def guard(address: ServerAddress) -> Middleware:
 
 
 async def add_headers(_request: web.Request, answer: web.StreamResponse) -> None:
-    """Add the headers of every answer, errors included: a signal handler for `on_response_prepare`."""
+    """Add the common headers to a response, errors included. Signal handler for `on_response_prepare`."""
     answer.headers["Server"] = "tcptutor"
     for name, value in _HEADERS.items():
         answer.headers.setdefault(name, value)
 
 
 def _check_source(request: web.Request, address: ServerAddress) -> None:
-    """Raise HTTPException unless the request is for this server, and from its own page where that matters."""
+    """Raise HTTPException unless Host names this server and unsafe requests come from its pages."""
     transport = request.transport
     if transport is None:
         raise web.HTTPBadRequest(text="the connection is gone\n")
@@ -156,21 +156,21 @@ def _check_source(request: web.Request, address: ServerAddress) -> None:
 
 
 class Budget:
-    """A rate limit: `rate` per second on average, `burst` at a time."""
+    """Token bucket: `rate` tokens per second on average, `burst` at a time."""
 
     def __init__(self, rate: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._rate, self._burst, self._clock = rate, burst, clock
         self._left, self._at = burst, clock()
 
     def take(self, amount: float = 1.0) -> float:
-        """Take an amount, and return the seconds to wait until it is covered; 0 within the limit."""
+        """Take `amount` tokens, and return the seconds until they are refilled; 0 within the limit."""
         now = self._clock()
         self._left = min(self._burst, self._left + (now - self._at) * self._rate) - amount
         self._at = now
         return max(0.0, -self._left / self._rate)
 
     def try_take(self) -> bool:
-        """Take 1 if it is covered now, and return whether it is."""
+        """Take a token and return True, or return False if the bucket is empty."""
         if self.take():
             self._left += 1.0
             return False

@@ -1,10 +1,10 @@
-"""Queue for the labs of a server: a few labs, shared fairly by the students of many sessions.
+"""Fair queue for the labs of a server, shared by the students of many sessions.
 
     async with LabQueue(folder, labs=2) as queue:
-        environment |= queue.environment        # of the apps, which ask with `backends.lab_turn`
+        environment |= queue.environment        # for the apps, which request turns with `backends.lab_turn`
 
-The lab goes to who had none so far, then to whoever gave theirs back longest ago. A connection is a turn: it ends with
-the app that holds it, however that ends.
+A free lab goes to the student with the fewest labs, then to students who had no turn yet, then to the student whose
+latest turn ended first. A turn is a connection: it ends when the app exits or crashes.
 """
 
 from __future__ import annotations
@@ -34,37 +34,37 @@ from tcptutor.base.errors import TutorError, refused
 from tcptutor.base.files import make_private
 
 _SOCKET = "labs-{}.sock"
-"""With the process id: a user may run several servers."""
+"""Socket name with the process id, because a user may run several servers."""
 _MOST_CONNECTIONS = 1000
 _ASK_S = 10.0
-"""Seconds for a connection to ask."""
+"""Seconds for a new connection to send its request."""
 _MOST_UNSENT = 1 << 16
 """Bytes that an app may leave unread."""
 
 
 def usual_labs() -> int:
-    """Return how many labs this machine can run at a time: each takes a core and a guest's memory."""
+    """Return the number of labs for this machine: each needs a core and the memory of a guest."""
     return max(1, min(len(os.sched_getaffinity(0)), sizes.room_for(sizes.DEFAULT_SIZE)))
 
 
 @dataclass(eq=False)
 class _Asker:
-    """An app that waits for a lab or has one."""
+    """App that waits for a lab or holds it."""
 
     student: str
     writer: asyncio.StreamWriter
     number: int
-    told: QueueMessage | None = field(default=None)
-    """Latest message to it."""
+    latest: QueueMessage | None = field(default=None)
+    """Latest message to the app."""
 
 
 class LabQueue:
-    """Owner of the turns at a server's labs.
+    """Scheduler of a server's labs.
 
     Args:
-        folder: private folder for the socket.
-        labs: how many labs run at a time.
-        idle_s: seconds without a key after which a shell gives its lab to others who wait; 0 for no limit.
+        folder: Private folder for the socket.
+        labs: Number of labs that run at a time.
+        idle_s: Seconds without a key press after which a shell gives up its lab if students wait; 0 for no limit.
     """
 
     def __init__(self, folder: Path, labs: int, idle_s: float = 0.0) -> None:
@@ -74,10 +74,10 @@ class LabQueue:
         self._waiting: list[_Asker] = []
         self._holding: list[_Asker] = []
         self._given_back: dict[str, int] = {}
-        """Order in which students gave back their latest lab."""
+        """Sequence numbers of each student's latest release of a lab."""
 
     async def __aenter__(self) -> LabQueue:
-        """Begin to listen. Raises TutorError if the folder cannot be used."""
+        """Start listening. Raises TutorError if the folder cannot be used."""
         listener = socket.socket(socket.AF_UNIX)
         try:
             make_private(self._folder)
@@ -105,17 +105,17 @@ class LabQueue:
 
     @property
     def waiting(self) -> tuple[str, ...]:
-        """Students who wait, the next first."""
+        """Students in the queue, the next student first."""
         return tuple(asker.student for asker in self._waiting)
 
     @property
     def holding(self) -> tuple[str, ...]:
-        """Students who have a lab."""
+        """Students who hold a lab."""
         return tuple(asker.student for asker in self._holding)
 
     @property
     def environment(self) -> dict[str, str]:
-        """Variables with which an app finds the queue."""
+        """Environment variables that point an app to the queue."""
         return {QUEUE: str(self._path)}
 
     def _remove_sockets_of_killed_servers(self) -> None:
@@ -139,7 +139,7 @@ class LabQueue:
     ) -> None:
         asker = _Asker(asked.student, writer, next(self._numbers))
         if not asked.waits and (self._waiting or len(self._holding) >= self._labs):
-            _tell(asker, TurnRefused())
+            _send(asker, TurnRefused())
             return
         self._waiting.append(asker)
         self._share_out()
@@ -155,30 +155,30 @@ class LabQueue:
             self._share_out()
 
     def _share_out(self) -> None:
-        """Give free labs to the next students, and tell all others about their place."""
+        """Assign free labs to the next students, and send apps their place or the length of the queue."""
         while self._waiting and len(self._holding) < self._labs:
             self._waiting.sort(key=self._turn_of)
             asker = self._waiting.pop(0)
             self._holding.append(asker)
-            _tell(asker, self._begins)
+            _send(asker, self._begins)
         self._waiting.sort(key=self._turn_of)
         for place, asker in enumerate(self._waiting, 1):
-            _tell(asker, TurnWaits(place, len(self._waiting)))
+            _send(asker, TurnWaits(place, len(self._waiting)))
         for asker in self._holding:
-            if self._waiting or asker.told != self._begins:
-                _tell(asker, TurnWanted(len(self._waiting)))
+            if self._waiting or asker.latest != self._begins:
+                _send(asker, TurnWanted(len(self._waiting)))
 
     def _turn_of(self, asker: _Asker) -> tuple[int, int, int]:
-        """Return the sort key: fewer labs now, then longer without one, then who asked first."""
+        """Return the sort key: number of labs held, then latest release, then order of arrival."""
         holds = sum(each.student == asker.student for each in self._holding)
         return holds, self._given_back.get(asker.student, 0), asker.number
 
 
-def _tell(asker: _Asker, message: QueueMessage) -> None:
-    if asker.told == message:
+def _send(asker: _Asker, message: QueueMessage) -> None:
+    if asker.latest == message:
         return
-    asker.told = message
+    asker.latest = message
     if asker.writer.transport.get_write_buffer_size() > _MOST_UNSENT:
-        asker.writer.transport.abort()  # it hangs
+        asker.writer.transport.abort()  # the app hangs
     elif not asker.writer.is_closing():
         asker.writer.write(msgspec.json.encode(message) + b"\n")

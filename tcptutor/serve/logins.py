@@ -1,6 +1,6 @@
-"""One-time links and the logins that they become, in a file of the owner that holds only hashes of the secrets.
+"""One-time login links and login cookies, stored as hashes in a private file.
 
-A server that is started again knows its students' cookies; another process can add a link while it runs.
+Logins survive a restart of the server, and other processes can add links while it runs.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from tcptutor.base.errors import TutorError
 from tcptutor.base.files import PRIVATE, atomic, make_private, open_bounded, small_kind
 
 LIFETIME_S = 30 * 86400.0
-"""Seconds for which an unused link, and a login, are valid."""
+"""Lifetime of an unused link and of a login, s."""
 _MOST_LOGINS = 10
-"""Logins of one student: a further one ends the oldest."""
+"""Most logins of a student; a new login replaces the oldest."""
 _KIND = msgspec.structs.replace(
     small_kind("file of logins", "remove it: all students need new links"), most=8 << 20
 )
 
 
 class Access(msgspec.Struct, frozen=True):
-    """An unused link, or a login."""
+    """Unused link or login of a student."""
 
     student: str
     expires: float
@@ -38,20 +38,20 @@ class Access(msgspec.Struct, frozen=True):
 
 class _Stored(msgspec.Struct):
     links: dict[str, Access] = msgspec.field(default_factory=dict)
-    """By the SHA-256 of the link's token."""
+    """Unused links by the SHA-256 of their token."""
     logins: dict[str, Access] = msgspec.field(default_factory=dict)
-    """By the SHA-256 of the cookie."""
+    """Logins by the SHA-256 of their cookie."""
 
 
 class Logins:
-    """The links and logins in `file`."""
+    """Store of links and logins in a file."""
 
     def __init__(self, file: Path, clock: Callable[[], float] = time.time) -> None:
         self._file, self._clock = file, clock
         self._stored, self._version = _Stored(), (0, 0)
 
     def make_link(self, student: str) -> str:
-        """Return the token of a new one-time link; an older unused link of the student ends. Raises TutorError."""
+        """Create a one-time link in place of the student's unused link, and return its token. Raises TutorError."""
         token = secrets.token_urlsafe(32)
         with self._change() as stored:
             for key in [key for key, link in stored.links.items() if link.student == student]:
@@ -60,11 +60,11 @@ class Logins:
         return token
 
     def redeem(self, token: str) -> tuple[str, str] | None:
-        """Use up a link: return its student and the cookie of a new login; None if it is unknown, used or expired."""
+        """Redeem a link; return the student and a login cookie, or None if it is unknown, used or expired."""
         if self._valid(self._now().links.get(_hash(token))) is None:
             return None
         with self._change() as stored:
-            # Of two that come at the same time, one gets it.
+            # Check again under the lock: two requests may race for the same link.
             link = self._valid(stored.links.pop(_hash(token), None))
             if link is None:
                 return None
@@ -76,7 +76,7 @@ class Logins:
         return link.student, cookie
 
     def student_of(self, cookie: str) -> str | None:
-        """Return the student who is logged in with this cookie; None if nobody is."""
+        """Return the student logged in with this cookie; None for an unknown or expired cookie."""
         login = self._valid(self._now().logins.get(_hash(cookie)))
         return None if login is None else login.student
 
@@ -100,7 +100,7 @@ class Logins:
         return access if access is not None and access.expires > self._clock() else None
 
     def _now(self) -> _Stored:
-        """Return what the file holds, read again when it has changed."""
+        """Return the stored links and logins, reloading the file after a change."""
         try:
             found = self._file.stat()
         except OSError:
@@ -115,7 +115,7 @@ class Logins:
 
     @contextlib.contextmanager
     def _change(self) -> Iterator[_Stored]:
-        """Yield the file's content to change; no other process changes it meanwhile."""
+        """Lock the file, yield its content for changes, and write it without expired entries."""
         try:
             make_private(self._file.parent)
             lock = os.open(self._file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
@@ -135,5 +135,5 @@ class Logins:
 
 
 def _hash(secret: str) -> str:
-    """Return the name under which a secret is stored: comparing hashes tells nothing about the secret by its time."""
+    """Return the storage key of a secret: a hash, so that lookup times do not leak the secret."""
     return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()

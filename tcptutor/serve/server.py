@@ -1,4 +1,4 @@
-"""The web server: login, pages and websockets. It is built on textual-serve's sessions and terminal in the browser."""
+"""Web server: login, pages and websockets, built on the sessions and the browser terminal of textual-serve."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ from tcptutor.serve.students import Student
 log = logging.getLogger("tcptutor.serve")
 
 _MOST_MESSAGE = 64 << 10
-"""Bytes of a websocket message: a long paste."""
+"""Bytes of the longest websocket message, enough for a long paste."""
 _MOST_BODY, _BODY_S = 4 << 10, 10.0
 _HEARTBEAT_S = 15.0
-"""Seconds between two pings; half as long for the answer, then the connection is taken for dead."""
+"""Seconds between pings; a connection without a pong within half this time counts as dead."""
 _SMALLEST, _LARGEST = (20, 8), (500, 200)
-"""Sizes of the terminal, columns and rows."""
+"""Smallest and largest size of the terminal, columns and rows."""
 _MESSAGES_PER_S, _MESSAGES_AT_ONCE = 200.0, 800.0
 _BYTES_PER_S, _BYTES_AT_ONCE = 64e3, 512e3
 _LONGEST_FLOOD_S = 5.0
-"""Seconds for which a flood is slowed down before it ends the connection."""
+"""Seconds of throttling after which a flooding connection is closed."""
 _CONNECTS_PER_S, _CONNECTS_AT_ONCE = 1.0, 20.0
 _LOGINS_PER_S, _LOGINS_AT_ONCE = 20.0, 400.0
 _SCRIPT, _STYLE, _FONT = "text/javascript", "text/css", "font/ttf"
 
 
 class BadMessage(Exception):
-    """A websocket message that the page does not send."""
+    """Websocket message that the page never sends."""
 
 
 class CourseServer:
-    """The app for students in browsers."""
+    """Web server that shows the app to students in their browsers."""
 
     def __init__(
         self, address: ServerAddress, students: Mapping[str, Student], logins: Logins, sessions: Sessions
@@ -64,7 +64,7 @@ class CourseServer:
 
     @contextlib.asynccontextmanager
     async def listen(self) -> AsyncIterator[int]:
-        """Serve during the block, which gets the port. Raises TutorError if the address cannot be used."""
+        """Serve inside a `with` block, and yield the port. Raises TutorError if the address cannot be used."""
         app = web.Application(middlewares=[guard(self._address)], client_max_size=_MOST_BODY)
         app.add_routes(
             [
@@ -112,11 +112,11 @@ class CourseServer:
         return self._page("app")
 
     async def _me(self, request: web.Request) -> web.Response:
-        """Answer who is logged in."""
+        """Respond with the name of the logged-in student."""
         return web.json_response({"student": self._logged_in(request).name})
 
     async def _log_in(self, request: web.Request) -> web.Response:
-        """Turn a one-time link into a login."""
+        """Exchange the token of a link for a login cookie."""
         if not self._login_budget.try_take():
             raise web.HTTPTooManyRequests(text="too many logins at a time: try again in a minute\n")
         async with asyncio.timeout(_BODY_S):
@@ -134,7 +134,7 @@ class CourseServer:
         return answer
 
     async def _log_out(self, request: web.Request) -> web.Response:
-        """End the login, and the session with it."""
+        """End the login and the session."""
         student = self._logged_in(request)
         await asyncio.to_thread(self._logins.log_out, request.cookies.get(self._cookie, ""))
         await self._sessions.end(student.name)
@@ -145,7 +145,7 @@ class CourseServer:
         return answer
 
     async def _static(self, request: web.Request) -> web.StreamResponse:
-        """Send one of the known files: no path is resolved."""
+        """Send a static file from a fixed list, without resolving paths."""
         known = self._statics.get(request.match_info["name"])
         if known is None:
             raise web.HTTPNotFound(text="no such file\n")
@@ -158,7 +158,7 @@ class CourseServer:
         return self._page("files", exported.as_html(names))
 
     async def _file(self, request: web.Request) -> web.StreamResponse:
-        """Send one of the student's own files."""
+        """Send a file that the student has exported."""
         student, name = self._logged_in(request), request.match_info["name"]
         file = await asyncio.to_thread(exported.find, student.files, name)
         if file is None:
@@ -189,7 +189,7 @@ class CourseServer:
         return answer
 
     async def _websocket(self, request: web.Request) -> web.StreamResponse:
-        """Show the student's app in the page that asks, until the page goes or another takes over."""
+        """Show the student's app over a websocket until the page closes or a newer page takes over."""
         student = self._logged_in(request)
         budget = self._connects.setdefault(student.name, Budget(_CONNECTS_PER_S, _CONNECTS_AT_ONCE))
         if not budget.try_take():
@@ -235,7 +235,7 @@ class CourseServer:
 
 
 async def _converse(websocket: web.WebSocketResponse, session: BrowserSession) -> None:
-    """Pass the page's messages to the session until the page goes. Raises BadMessage."""
+    """Forward the page's messages to the session until the page closes. Raises BadMessage."""
     messages, amount = Budget(_MESSAGES_PER_S, _MESSAGES_AT_ONCE), Budget(_BYTES_PER_S, _BYTES_AT_ONCE)
     last_without_waiting = time.monotonic()
     async for message in websocket:
@@ -243,7 +243,7 @@ async def _converse(websocket: web.WebSocketResponse, session: BrowserSession) -
             return
         if message.type is not WSMsgType.TEXT:
             raise BadMessage("not a text message")
-        # A flood is read slowly: TCP makes its sender wait.
+        # Read a flood slowly, so that TCP flow control stops its sender.
         if wait := max(messages.take(), amount.take(len(message.data))):
             await asyncio.sleep(wait)
             if time.monotonic() - last_without_waiting > _LONGEST_FLOOD_S:
@@ -273,7 +273,7 @@ async def _take(text: str, websocket: web.WebSocketResponse, session: BrowserSes
 
 
 def _size(width: Any, height: Any) -> tuple[int, int]:
-    """Return a size in bounds; 80x24 for nonsense."""
+    """Return a terminal size within bounds; 80x24 for invalid values."""
     try:
         columns, rows = int(width), int(height)
     except (TypeError, ValueError):
@@ -295,7 +295,7 @@ _PAGES = {"login": "login.html", "app": "app.html", "files": "files.html"}
 
 
 def _static_files() -> dict[str, tuple[Path, str]]:
-    """Return the files that pages load, by the name in their URL, with their types."""
+    """Return the path and media type of each static file, by its name in the URL."""
     own = places.assets() / "serve"
     bundle = Path(textual_serve.__file__).parent / "static"
     return {

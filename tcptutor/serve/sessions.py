@@ -1,4 +1,4 @@
-"""All sessions of a server: at most one for each student, a cap on all, and an end to those that nobody uses."""
+"""Sessions of a server: a single session per student, an overall limit, and timeouts for unused sessions."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from tcptutor.serve.students import Student
 log = logging.getLogger("tcptutor.serve")
 
 _STARTS = 4
-"""Apps that start at the same time: more would all be late."""
+"""Most apps that start at the same time; more would delay every start."""
 _AWAY_S = 60.0
-"""Seconds without a browser after which a session makes way for a student who has none, on a full server."""
+"""Seconds without a browser after which a full server may end a session to free its place."""
 _LOOK_EVERY_S = 5.0
 
 
 class SessionLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """How many sessions there can be, and how long."""
+    """Limits on the number and the lifetime of sessions."""
 
     sessions: int = 30
     keep_s: float = 600.0
-    """Seconds that an app lives on without a browser."""
+    """Seconds that an app keeps running without a browser."""
     idle_s: float = 3600.0
-    """Seconds without a key after which an app ends."""
+    """Seconds without a key press after which an app ends."""
 
 
 class ServerFull(SessionFailed):
@@ -40,7 +40,7 @@ class ServerFull(SessionFailed):
 
 
 class Sessions:
-    """The sessions of a server."""
+    """Running sessions of a server."""
 
     def __init__(
         self,
@@ -49,7 +49,14 @@ class Sessions:
         server: Mapping[str, str],
         prepare: Callable[[Student], object] = lambda _: None,
     ) -> None:
-        """Take what starts an app, the server's environment, and what to do in a thread before an app starts."""
+        """Create the manager, without sessions.
+
+        Args:
+            limits: Limits on the number and lifetime of sessions.
+            start: Starts an app.
+            server: The server's environment variables.
+            prepare: Called in a thread before each start of an app.
+        """
         self.downloads = DownloadManager()
         self._limits, self._start, self._environment = limits, start, server
         self._prepare = prepare
@@ -67,11 +74,11 @@ class Sessions:
         return self._sessions.get(student)
 
     def watch(self) -> None:
-        """Begin to end sessions that nobody uses."""
+        """Start to end unused sessions in the background."""
         self._watch = asyncio.create_task(self._end_unused())
 
     async def show(self, student: Student, browser: Browser, size: tuple[int, int]) -> BrowserSession:
-        """Show the student's app in the browser: the one that runs, or a new one.
+        """Show the student's app in the browser, starting the app if necessary.
 
         Raises:
             ServerFull: All places are taken.
@@ -89,7 +96,7 @@ class Sessions:
             return session
 
     async def end(self, student: str) -> None:
-        """End the session of a student; do nothing without one."""
+        """End the session of a student; no-op without a session."""
         if session := self._sessions.get(student):
             await session.end()
             self._forget(session)
@@ -125,7 +132,7 @@ class Sessions:
         return session
 
     async def _make_room(self) -> None:
-        """End the session that nobody has looked at for longest. Raises ServerFull."""
+        """End the session that has been without a browser for longest. Raises ServerFull if none qualifies."""
         self._collect_ended()
         if len(self._sessions) < self._limits.sessions:
             return

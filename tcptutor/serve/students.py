@@ -1,4 +1,4 @@
-"""The students of a server, each with folders of their own, and the environment of their apps."""
+"""Students of a server, with their folders and the environment of their apps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tcptutor.base.printable import is_printable
 from tcptutor.grading.roster import read_roster
 
 OWNER = "you"
-"""Name of the only student of a server without students: who starts it."""
+"""Name of the only user of a server without a list of students: its owner."""
 _MOST_STUDENTS = 2000
 _LONGEST_NAME = 80
 _MOST_BYTES = 1 << 20
@@ -24,19 +24,19 @@ _MOST_BYTES = 1 << 20
 _INHERITED = re.compile(
     r"PATH|TZ|LANG|LANGUAGE|LC_[A-Z]+|TMPDIR|SSL_CERT_(FILE|DIR)|NO_MOTION|TCPTUTOR_[A-Z_]+"
 )
-"""Variables of the server that every app gets: no credentials, and none that loads code."""
+"""Variables of the server that are passed to every app: no credentials, no variables that load code."""
 _OWN = re.compile(r"HOME|XDG_[A-Z_]+|USER|LOGNAME")
-"""Variables that the app of the server's own user gets as well."""
+"""Further variables that are passed to the app of the server's owner."""
 
 
 class Student(msgspec.Struct, frozen=True):
-    """A student, or the server's own user."""
+    """Student of a server, or its owner."""
 
     name: str
     folder: Path
-    """Folder of all that belongs to the student."""
+    """Folder of all data of the student."""
     is_owner: bool = False
-    """True for the server's own user, whose journal is the usual one."""
+    """True for the server's owner: the app uses the default journal."""
 
     @property
     def files(self) -> Path:
@@ -45,14 +45,14 @@ class Student(msgspec.Struct, frozen=True):
 
     @property
     def log(self) -> Path:
-        """Standard error of the app."""
+        """Log file with the standard error of the app."""
         return self.folder / "app.log"
 
     def environment(self, server: Mapping[str, str]) -> dict[str, str]:
         """Return the environment of the student's app.
 
         Args:
-            server: The server's environment, of which a list of harmless variables is passed on.
+            server: The server's environment; only a fixed set of harmless variables is passed on.
         """
         kept = {name: value for name, value in server.items() if _INHERITED.fullmatch(name)}
         if self.is_owner:
@@ -63,7 +63,7 @@ class Student(msgspec.Struct, frozen=True):
                 "XDG_DATA_HOME": str(self.folder / "data"),
                 "XDG_STATE_HOME": str(self.folder / "state"),
                 "XDG_CONFIG_HOME": str(self.folder / "config"),
-                # The guest: the same for all, and too large for each.
+                # The guest is shared: it is too large for a copy per student.
                 "XDG_CACHE_HOME": str(places.cache().parent),
             }
         return kept | {
@@ -80,12 +80,12 @@ def server_folder() -> Path:
 
 
 def owner() -> Student:
-    """Return the server's own user as the only student."""
+    """Return the server's owner as the only student."""
     return Student(OWNER, server_folder() / "own", is_owner=True)
 
 
 def numbered(count: int) -> tuple[Student, ...]:
-    """Return `count` students with numbers for names."""
+    """Return `count` students named "seat 1", "seat 2" and so on."""
     return tuple(map(_student, (f"seat {number}" for number in range(1, count + 1))))
 
 
@@ -128,7 +128,7 @@ def _line_names(file: Path) -> list[tuple[int, str]]:
 
 
 def _student(name: str) -> Student:
-    """Return a student whose folder has a harmless name, the same on every start and on any file system."""
+    """Return a student with a folder name that is stable and valid on any file system."""
     word = re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-")[:24]
     digest = hashlib.sha256(name.casefold().encode()).hexdigest()[:10]
     return Student(name, server_folder() / "students" / f"{word or 'student'}-{digest}")
