@@ -8,7 +8,7 @@
     run.frame("queue")             # a pandas DataFrame
     run.plot()                     # a matplotlib figure; a notebook shows it
 
-Runs are not kept: `run.save("mine.tcprun")` writes a file that `lab.load` and `tcptutor show` read.
+Runs stay in memory only: `run.save("mine.tcprun")` writes a file that `lab.load` and `tcptutor show` read.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class ReportedRun:
 
     def __init__(self, record: Run, file: Path | None = None) -> None:
         self.record = record
-        """The run as in its file: experiment, environment, samples, fidelity."""
+        """Record of the run as stored in its file: experiment, environment, samples, fidelity."""
         self._file = file
 
     @cached_property
@@ -63,7 +63,7 @@ class ReportedRun:
 
     @property
     def latency(self) -> analysis.Latency:
-        """Percentiles of queueing delay, RTT and completion times, s; None where too few samples support one."""
+        """Percentiles of queueing delay, RTT and completion times, s; None with too few samples."""
         return self.report.latency
 
     @property
@@ -73,7 +73,7 @@ class ReportedRun:
 
     @property
     def verdict(self) -> str:
-        """What limited the run, in a sentence."""
+        """Sentence about the limit of the run."""
         return str(self.document["verdict"]["sentence"])
 
     @cached_property
@@ -88,8 +88,8 @@ class ReportedRun:
             table: `samples` (TCP's state over time), `queue`, `senders`, `udp_samples`, `acks` or `retransmissions`.
 
         Returns:
-            NumPy arrays where NumPy is installed, otherwise arrays of Python's own. An unknown value is NaN. Flows
-            and pairs are counted from 1.
+            NumPy arrays where NumPy is installed, otherwise arrays from the standard library. An unknown value is
+            NaN. Flows and pairs are numbered from 1.
 
         Raises:
             UsageError: There is no such table.
@@ -108,7 +108,7 @@ class ReportedRun:
         return {name: np.array(column) for name, column in found.items()}
 
     def frame(self, table: str = "samples") -> Any:
-        """Return a table as a pandas DataFrame. Raises MissingTool without pandas, and as `columns`."""
+        """Return a table as a pandas DataFrame. Raises MissingTool without pandas, UsageError for an unknown table."""
         if importlib.util.find_spec("pandas") is None:
             raise MissingTool(f"pandas is not installed: {places.pip_install('pandas')}")
         import pandas as pd  # noqa: PLC0415
@@ -119,7 +119,7 @@ class ReportedRun:
         """Return a matplotlib figure of the run.
 
         Args:
-            what: Quantities as `tcptutor plot --what` takes them; by default all that were measured.
+            what: Quantities, as in `tcptutor plot --what`; by default all measured quantities.
             kind: "course" over time, or "distribution" of delays.
 
         Raises:
@@ -152,15 +152,15 @@ def run(
     course: str | Path | None = None,
     **parameters: object,
 ) -> ReportedRun:
-    """Run an experiment in the best lab of this machine, and wait for its end.
+    """Run an experiment in the best lab of this machine and wait for the result.
 
     Args:
         experiment: Name as in `tcptutor list`, such as "random-loss" or "parallel-streams/random-loss".
-        seed: Seed of what is drawn at random; by default the experiment's own.
+        seed: Random seed; by default the experiment's own.
         backend: "auto", "host", "guest" or "replay".
         clock: "auto", "virtual" or "real".
-        course: Folder of an own course; by default the shipped course.
-        parameters: Settings as with `tcptutor run --set`, with their units, such as loss="0.1%", streams=4;
+        course: Folder of a custom course; by default the shipped course.
+        parameters: Settings with units, as in `tcptutor run --set`, such as loss="0.1%", streams=4;
             `settings` lists them.
 
     Raises:
@@ -188,14 +188,14 @@ def load(name: str | Path) -> ReportedRun:
 
 
 def settings(experiment: str) -> Mapping[str, str]:
-    """Return an experiment's settings as written, by name. Raises UsageError if it does not exist."""
+    """Return an experiment's settings as written, by name. Raises UsageError for an unknown experiment."""
     from tcptutor import spec  # noqa: PLC0415
 
     return spec.settings(experiments.build(experiment))
 
 
 def _wait_for(work: Coroutine[Any, Any, Run]) -> Run:
-    """Run `work` to its end, in a thread of its own if this one has an event loop, as a notebook has."""
+    """Run `work` to completion, in a new thread if this thread already has an event loop (a notebook)."""
     if not _has_event_loop():
         return asyncio.run(work)
     outcome: list[Run | BaseException] = []
