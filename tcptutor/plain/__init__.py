@@ -1,4 +1,4 @@
-"""The course as a dialogue of lines, for screen readers, braille displays, plain terminals and pipes.
+"""Plain-text dialogue of the course, for screen readers, braille displays, plain terminals and pipes.
 
-A second front next to `ui/`: it draws nothing, moves no cursor and imports no textual.
+Alternative to `ui/` without drawings, cursor movements and imports of textual.
 """

@@ -1,4 +1,4 @@
-"""Activities as a dialogue asks them: the question in paragraphs, the prompt, and the typed line as a response."""
+"""Questions and prompts of activities in the dialogue, and the parsing of typed answers."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from tcptutor.course.setting_line import experiment_line
 from tcptutor.plain.prose import Paragraph, inline_text, paragraphs
 
 Numbered = ChoiceQuestion | Order | ShapePrediction
-"""Activities that are answered with the numbers of a list."""
+"""Activities answered with numbers from a list."""
 Typed = Numeric | ReadOff | Predict | Example
-"""Activities that are answered with a quantity; of the examples, those with a gap."""
+"""Activities answered with a quantity, including examples with a gap."""
 
 
 _TITLES: tuple[tuple[type[Activity], str], ...] = (
@@ -42,12 +42,12 @@ _TITLES: tuple[tuple[type[Activity], str], ...] = (
 
 
 def title(activity: Activity) -> str:
-    """Return the kind of an activity in words."""
+    """Return the name of an activity's kind."""
     return next((name for kind, name in _TITLES if isinstance(activity, kind)), "Question")
 
 
 def question(activity: Activity, order: Sequence[int]) -> Iterator[Paragraph]:
-    """Yield the question and the list that it is answered from.
+    """Yield the question and the list of its choices.
 
     Args:
         activity: The activity as posed.
@@ -91,7 +91,7 @@ def _wording(activity: Activity) -> Iterator[Paragraph]:
 
 
 def how_to_answer(activity: Activity) -> str:
-    """Return what to type at an activity."""
+    """Return a line that explains how to answer an activity."""
     if isinstance(activity, ChoiceQuestion | Order | ShapePrediction):
         return _how_to_choose(activity)
     if isinstance(activity, Example) and activity.gap is None:
@@ -144,7 +144,7 @@ def split_sureness(line: str) -> tuple[str, Sureness | None]:
 
 
 def response(activity: Activity, order: Sequence[int], line: str) -> Given:
-    """Return the response that a typed line means.
+    """Parse a typed line as a response.
 
     Args:
         activity: The activity as posed.
@@ -152,7 +152,7 @@ def response(activity: Activity, order: Sequence[int], line: str) -> Given:
         line: The line, not empty.
 
     Raises:
-        UsageError: The line is no answer; the message repeats it with what is possible.
+        UsageError: The line is not an answer; the message explains how to answer.
     """
     match activity:
         case ChoiceQuestion() | Order() | ShapePrediction():
@@ -166,7 +166,7 @@ def response(activity: Activity, order: Sequence[int], line: str) -> Given:
 
 
 def unknown(activity: Activity | None, line: str) -> str:
-    """Return a line about something that is neither an answer nor a command."""
+    """Return the error message for a line that is neither an answer nor a command."""
     what = f" {how_to_answer(activity)}." if activity is not None else ""
     page = f" go {line} opens a page." if re.fullmatch(r"\d{1,3}\.\d{1,3}", line) else ""
     return f"{line[:60]!r} is not possible here.{what}{page} Type ? for all commands."

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 
 def reason(is_chosen: bool | None, environment: Mapping[str, str] = os.environ) -> str:
-    """Return why the dialogue takes the place of the app; empty if it does not.
+    """Return the reason to use the dialogue instead of the app; empty to use the app.
 
     Args:
         is_chosen: True for --plain, False for --no-plain, None without either.
@@ -25,7 +25,7 @@ def reason(is_chosen: bool | None, environment: Mapping[str, str] = os.environ) 
 
 
 def columns() -> int:
-    """Return the columns of the terminal; 0 if it has no size, or there is none."""
+    """Return the width of the terminal in columns; 0 without a terminal or a size."""
     try:
         return os.get_terminal_size(sys.stdout.fileno()).columns
     except (OSError, ValueError):

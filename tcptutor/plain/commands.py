@@ -1,4 +1,4 @@
-"""Commands of the dialogue: names, other spellings, descriptions."""
+"""Commands of the dialogue: names, aliases and descriptions."""
 
 from __future__ import annotations
 
@@ -44,22 +44,22 @@ _SHORT = {
     "x": "skip", "u": "undo", "search": "find", "next page": "next", "modules": "home", "stop": "quit", "/": "find",
     "w": "where", "shell": "terminal",
 }  # fmt: skip
-"""Other spellings; some are the keys of the app, which texts name."""
+"""Aliases; some are keys of the app that lesson texts mention."""
 _WITH_WORDS = {"help", "go", "find", "term", "note", "at", "path", "width", "terminal"}
-"""Commands that take words; with words behind another name, the line is an answer."""
+"""Commands that take arguments; after any other command, extra words make the line an answer."""
 PAGE_HELP = tuple(each for each in COMMANDS if each not in ("path", "marks"))
 HOME_HELP = ("go", "find", "term", "review", "path", "marks", "where", "width", "quit")
 
 
 class Command(NamedTuple):
-    """A command with the words behind it."""
+    """Command with its arguments."""
 
     name: str
     words: str
 
 
 def parse(line: str) -> Command | None:
-    """Return the command of a line; None for an answer or an empty line."""
+    """Parse a line as a command; return None for an answer or an empty line."""
     first, _, words = line.strip().partition(" ")
     if first.startswith("/") and len(first) > 1:
         first, words = "/", f"{first[1:]} {words}".strip()

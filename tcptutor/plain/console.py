@@ -1,4 +1,4 @@
-"""The terminal of the dialogue: paragraphs out, lines in."""
+"""Terminal of the dialogue: prints paragraphs and reads lines."""
 
 from __future__ import annotations
 
@@ -19,42 +19,42 @@ DEFAULT_WIDTH = 80
 """Columns if the terminal has no size."""
 MIN_WIDTH = 20
 _CHUNK = 65536
-_KEPT = "\N{NO-BREAK SPACE}"
-"""Blank at which no line is broken, such as that between a number and its unit."""
+_NO_BREAK = "\N{NO-BREAK SPACE}"
+"""Space that prevents a line break, such as between a number and its unit."""
 _MAX_LINE = 4096
-"""Bytes of an answer; the rest of a longer line is dropped."""
+"""Most bytes of a line; the rest is dropped."""
 
 
 class EndOfInput(Exception):
-    """The input has ended: Ctrl-D, or a closed pipe."""
+    """End of the input: Ctrl-D or a closed pipe."""
 
 
 class LineSource(Protocol):
-    """Where the student's lines come from."""
+    """Source of the student's lines."""
 
     echoes: bool
-    """True if the terminal shows what is typed, and the end of the line."""
+    """True if the terminal echoes typed characters and line ends."""
 
     async def read_line(self) -> str:
-        """Return the next line without its end.
+        """Return the next line without its line end.
 
         Raises:
-            EndOfInput: if there are no more lines.
+            EndOfInput: The input has no more lines.
         """
 
 
 class TextOutput(Protocol):
-    """Where texts are printed."""
+    """Destination of printed texts."""
 
     is_closed: bool
-    """True if nobody reads them anymore."""
+    """True once the reader has closed the output."""
 
     def write(self, text: str) -> None:
         """Print a text."""
 
 
 class InputLines:
-    """Lines of a file descriptor: a terminal that edits lines itself, a pipe, or a file."""
+    """Lines from a file descriptor: a terminal in canonical mode, a pipe, or a file."""
 
     def __init__(self, descriptor: int, encoding: str = "utf-8") -> None:
         self._descriptor, self._buffer, self._has_ended = descriptor, b"", False
@@ -67,7 +67,7 @@ class InputLines:
             self._has_ended = not chunk
             self._buffer += chunk
         if not self._buffer:
-            # A terminal can go on after Ctrl-D, but the student wants to leave.
+            # A terminal stays readable after Ctrl-D, but the student wants to leave.
             raise EndOfInput
         line, _, self._buffer = self._buffer.partition(b"\n")
         return line[:_MAX_LINE].decode(self._encoding, errors="replace").rstrip("\r")
@@ -90,7 +90,7 @@ class InputLines:
 
 
 class Console:
-    """Prints paragraphs and asks for lines."""
+    """Prints paragraphs and asks questions on the terminal."""
 
     def __init__(
         self,
@@ -102,19 +102,19 @@ class Console:
         """Create the console.
 
         Args:
-            lines: The student's lines.
-            output: Where texts are printed.
-            columns: Returns the columns of the terminal now; 0 if unknown.
-            encoding: Characters that the terminal can show.
+            lines: Source of the student's lines.
+            output: Destination of printed texts.
+            columns: Returns the current width of the terminal in columns; 0 if unknown.
+            encoding: Encoding of the terminal.
         """
         self.lines, self.output, self.encoding, self._columns = lines, output, encoding, columns
         self.chosen_width: int | None = None
-        """Columns that the student has chosen, 0 for lines that are not broken; None for those of the terminal."""
+        """Width in columns that the student has chosen, 0 to break no lines; None for the terminal's width."""
         self.prompt = ""
-        """The prompt that waits for a line; empty while none is asked for."""
+        """Prompt that waits for an answer; empty otherwise."""
 
     def say(self, *texts: str | Paragraph) -> None:
-        """Print paragraphs; an empty text is an empty line."""
+        """Print paragraphs; an empty text prints an empty line."""
         for text in texts:
             shown = text.text if isinstance(text, Paragraph) else text
             is_exact = isinstance(text, Paragraph) and text.is_exact
@@ -122,7 +122,7 @@ class Console:
                 self.output.write(f"{line}\n")
 
     def say_all(self, texts: Iterable[str | Paragraph]) -> None:
-        """Print paragraphs."""
+        """Print the paragraphs of an iterable."""
         self.say(*texts)
 
     def _broken(self, text: str, is_exact: bool) -> list[str]:
@@ -132,19 +132,19 @@ class Console:
             return lines
         room = max(width, MIN_WIDTH) - 1  # a terminal may wrap after its last column
         return [
-            piece.replace(_KEPT, " ")
+            piece.replace(_NO_BREAK, " ")
             for line in lines
             for piece in textwrap.wrap(
-                QUANTITY_BLANK.sub(_KEPT, line), room, break_long_words=False, break_on_hyphens=False
+                QUANTITY_BLANK.sub(_NO_BREAK, line), room, break_long_words=False, break_on_hyphens=False
             )
             or [""]
         ]
 
     async def ask(self, prompt: str) -> str:
-        """Print a prompt and return the line that answers it, without spaces around it.
+        """Print a prompt, and return the answer without surrounding spaces.
 
         Raises:
-            EndOfInput: if there are no more lines, or nobody reads what is printed.
+            EndOfInput: The input has no more lines, or the output is closed.
         """
         self.prompt = prompt
         self.prompt_again()
@@ -168,7 +168,7 @@ class Console:
 
 
 class Output:
-    """Standard output. Once it is closed, everything is dropped, and the dialogue can end in order."""
+    """Standard output. Once it is closed, all text is dropped, so that the dialogue can end in order."""
 
     def __init__(self, encoding: str) -> None:
         self.is_closed = False
@@ -176,7 +176,7 @@ class Output:
             sys.stdout.reconfigure(encoding=encoding, errors="replace")
 
     def write(self, text: str) -> None:
-        """Write at once."""
+        """Write and flush a text."""
         if self.is_closed:
             return
         try:
@@ -184,6 +184,6 @@ class Output:
             sys.stdout.flush()
         except OSError:
             self.is_closed = True
-            # The interpreter flushes what is left when it ends, and would report the closed pipe.
+            # At exit the interpreter would flush its buffer and report the closed pipe.
             with contextlib.suppress(OSError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

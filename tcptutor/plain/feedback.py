@@ -14,7 +14,7 @@ from tcptutor.study.study import MarkedResponse
 
 
 def feedback(response: MarkedResponse, activity: Activity) -> Iterator[Paragraph]:
-    """Yield what to say about a response that was given or is shown again."""
+    """Yield the feedback on a new or earlier response."""
     match activity:
         case Predict() | ShapePrediction():
             yield from _on_prediction(response, activity)

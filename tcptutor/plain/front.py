@@ -1,4 +1,4 @@
-"""The dialogue as a whole: home, the pages, and the commands that work everywhere."""
+"""Top level of the dialogue: home, the pages, and the commands that work everywhere."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from tcptutor.study.reviews import find_now
 
 
 class Leave(Exception):
-    """The student leaves the dialogue."""
+    """Signal that the student leaves the dialogue."""
 
 
 class Front:
-    """The dialogue from its first line to its last."""
+    """Top level of the dialogue."""
 
     def __init__(self, sitting: Sitting, greeting: Iterator[str]) -> None:
-        """Create the dialogue; `greeting` is said first."""
+        """Create the dialogue; its first lines come from `greeting`."""
         self._sitting, self._greeting = sitting, greeting
         self.page: PageDialogue | None = None
-        """The page that is open; None at home."""
+        """Open page; None at home."""
 
     async def hold(self, module: Module | None = None) -> None:
-        """Hold the dialogue until the student leaves, beginning in `module` if it is given.
+        """Run the dialogue until the student leaves, starting in `module` if given.
 
         Raises:
-            EndOfInput: if there are no more lines.
+            EndOfInput: The input has no more lines.
         """
         self._sitting.console.say(*self._greeting)
         step = pages.resume(self._sitting.journal, module) if module is not None else None
@@ -90,7 +90,7 @@ class Front:
 
     @property
     def _resumed(self) -> ModulePage | None:
-        """The page where the student left off, or the first."""
+        """Page where the student left off, or the first page."""
         course, journal = self._sitting.course, self._sitting.journal
         position = journal.position()
         if position is not None and (found := pages.find_page(course, "/".join(position))) is not None:
@@ -141,10 +141,10 @@ class Front:
     # Everywhere
 
     async def obey(self, command: Command) -> Destination | None:
-        """Carry out a command that works everywhere; return where it leads, None to stay.
+        """Execute a command that works everywhere; return its destination, or None to stay.
 
         Raises:
-            UsageError: if it cannot be carried out.
+            UsageError: The command is not possible.
         """
         match command.name:
             case "quit":
@@ -167,7 +167,7 @@ class Front:
         return None
 
     def _listed(self, command: Command) -> Iterator[str]:
-        """Yield the lines of a command that only tells something."""
+        """Yield the lines of a command that only prints information."""
         course = self._sitting.course
         match command.name:
             case "pages":

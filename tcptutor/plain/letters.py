@@ -1,4 +1,4 @@
-"""Characters that every reader can speak or show: no drawings, and only what the terminal's encoding has."""
+"""Text for screen readers and plain terminals: no drawings, only characters of the terminal's encoding."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import unicodedata
 from tcptutor.base import glyphs, printable
 
 FIRST_DRAWING, LAST_DRAWING = "\u2500", "\u28ff"
-"""Range of box drawings, blocks, geometric shapes, dingbats and braille, which a reader spells out or skips."""
+"""Range of box drawings, blocks, geometric shapes, dingbats and braille; screen readers spell out or skip these."""
 _DRAWINGS = re.compile(f" ?[{FIRST_DRAWING}-{LAST_DRAWING}]+ ?")
 _WORDS = {
     "✓": "yes",
@@ -19,7 +19,7 @@ _WORDS = {
     "●": "dot",
     "○": "circle",
 }
-"""Signs that a text mentions."""
+"""Words for symbols that texts mention."""
 _BETWEEN_HOSTS = re.compile(r" → ")
 _ASCII = {
     "×": "x", "→": "->", "←": "<-", "↑": "up", "↓": "down", "√": "sqrt ", "∛": "cube root of ", "·": "*", "•": "*",
@@ -28,11 +28,11 @@ _ASCII = {
     "‰": " per mille", "²": "^2", "³": "^3", "½": "1/2", "¼": "1/4", "¾": "3/4", "⅜": "3/8", "‹": "<", "›": ">",
     "\N{NO-BREAK SPACE}": " ", "\N{NARROW NO-BREAK SPACE}": " ", "\N{THIN SPACE}": " ",
 }  # fmt: skip
-"""ASCII for the characters that lessons use."""
+"""ASCII replacements for characters that lessons use."""
 
 
 def encoding_of_terminal() -> str:
-    """Return Python's name of the encoding that the locale asks for: "utf-8", "ascii", "iso8859-1"."""
+    """Return Python's name of the locale's encoding: "utf-8", "ascii", "iso8859-1"."""
     if glyphs.is_c_chosen(os.environ):
         return "ascii"
     return glyphs.locale_encoding() or "ascii"

@@ -1,4 +1,4 @@
-"""Lists and searches: modules, pages of a module, terms, and whatever contains some words."""
+"""Lists and searches: modules, pages of a module, terms, full text, and marking rules."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def module_pages(course: Course, module: Module, journal: Journal) -> Iterator[s
 
 
 def page_of_number(course: Course, words: str) -> ModulePage:
-    """Return the page of "1.3", "3" (of the first module), "MODULE/PAGE" or "1.0" for a pre-test.
+    """Return the page of "1.3", "MODULE.3", "MODULE/PAGE" or "1.0" for a pre-test.
 
     Raises:
         UsageError: The course has no such page.
@@ -64,7 +64,7 @@ def term_lines(course: Course, words: str) -> Iterator[str]:
     """Yield the explanation of a term.
 
     Raises:
-        UsageError: The glossary does not have it.
+        UsageError: The glossary does not contain the term.
     """
     terms = readable_glossary(course.root, course.language)
     term = of_name(terms, words)
@@ -78,12 +78,12 @@ def term_lines(course: Course, words: str) -> Iterator[str]:
 
 
 def found(words: str, course: Course) -> Sequence[Hit]:
-    """Return the pages and terms that contain the words, the best first."""
+    """Return up to `MOST_HITS` pages and terms that contain the words, best match first."""
     return _hits(words, course)[:MOST_HITS]
 
 
 def hit_line(hit: Hit) -> str:
-    """Return a hit in a line."""
+    """Format a hit as a line."""
     about = f": {inline_text(hit.entry.about)}" if hit.entry.about else ""
     return f"{hit.entry.kind}, {hit.entry.title}{about}"
 
@@ -110,6 +110,6 @@ def _entries(course: Course) -> Iterator[IndexedEntry]:
 
 
 def mark_lines(course: Course, student: str) -> Iterator[str]:
-    """Yield the rules of marking."""
+    """Yield the line about the student, then the marking rules."""
     yield student
     yield from (f"{subject}: {sentence}." for subject, sentence in rules(course.marks))

@@ -1,4 +1,4 @@
-"""The end of a module in sentences: what the student can do now, and how the predictions went."""
+"""Summary of a finished module in sentences: objectives, answers and accuracy of the predictions."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tcptutor.study.pages import ModulePage
 
 
 def is_finished(course: Course, journal: Journal, module: Module) -> bool:
-    """Return True if nothing of the module is left on the student's path."""
+    """Return True if the student's path has no work left in the module."""
     of_path = pages.path_progress(module, journal.progress(course)[module.id], journal.record.path)
     return of_path is not None and of_path.total > 0 and not of_path.minutes_left
 
 
 def known(module: Module, pretest: Step, record: PageRecord) -> Iterator[str]:
-    """Yield which pages the pre-test found known; nothing if it found none."""
+    """Yield a line with the pages that the pre-test found known, if any."""
     ids = known_pages(pretest, record)
     if titles := [ModulePage(module, each).title for each in module.steps if each.id in ids]:
         yield f"You know {', '.join(titles)} already: next passes over them, go opens them."

@@ -1,4 +1,4 @@
-"""A page of the course as a dialogue: its text, then one activity after the other."""
+"""Dialogue of a page: its text, then its activities in order."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Elsewhere = Callable[[Command], Awaitable[Destination | None]]
 
 
 class PageDialogue:
-    """A page while the student works on it."""
+    """Dialogue of a page while the student works on it."""
 
     def __init__(self, sitting: Sitting, module: Module, step: Step, elsewhere: Elsewhere) -> None:
         """Open the page.
@@ -42,7 +42,7 @@ class PageDialogue:
             sitting: Console, journal, course and lab.
             module: Module of the page.
             step: The page.
-            elsewhere: Carries out commands that do not concern the page.
+            elsewhere: Executes commands that do not concern the page.
         """
         self.sitting, self.module, self.step, self._elsewhere = sitting, module, step, elsewhere
         self.study = Study(module, step, sitting.journal)
@@ -52,20 +52,20 @@ class PageDialogue:
         self._passed: set[str] = set()
         """Ids of activities that the student passed over on this visit."""
         self._asked = ""
-        """Id of the activity that was asked last."""
+        """Id of the latest activity that was asked."""
         self._confirming = ""
-        """Line that needs to be typed again to take effect; empty for none."""
+        """Line that must be typed again to take effect; empty otherwise."""
         self._last = ""
-        """Id of the activity that was answered last."""
+        """Id of the latest activity that was answered."""
 
     @property
     def place(self) -> ModulePage:
-        """The page with its module."""
+        """Page with its module."""
         return ModulePage(self.module, self.step)
 
     @property
     def activity(self) -> Activity | None:
-        """The activity at hand: the first that is due and was not passed over."""
+        """Current activity: the first due activity that was not passed over."""
         return next((each for each in self._posed.values() if self._is_due(each)), None)
 
     def _is_due(self, activity: Activity) -> bool:
@@ -78,10 +78,10 @@ class PageDialogue:
     # The dialogue
 
     async def hold(self) -> Destination:
-        """Hold the dialogue until the student leaves the page, and return where to.
+        """Run the dialogue until the student leaves the page, and return the destination.
 
         Raises:
-            EndOfInput: if there are no more lines.
+            EndOfInput: The input has no more lines.
         """
         self.sitting.runs.begin_to_warm()
         self.reader.read()
@@ -162,7 +162,7 @@ class PageDialogue:
         }
 
     async def _leave_line(self, line: str) -> Destination | None:
-        """Go on at an empty line on a finished page; refuse any other."""
+        """Leave a finished page at an empty line; refuse any other line."""
         if line:
             raise UsageError(asking.unknown(None, line))
         return await self._next(Command("next", ""), True)
@@ -281,7 +281,7 @@ class PageDialogue:
         ]
 
     def _mark_again(self) -> None:
-        """Mark responses against the run that is now there."""
+        """Mark responses against the latest run."""
         for activity in self._posed.values():
             if activity.against_run:
                 self.study.record_measured(activity)
@@ -319,7 +319,7 @@ class PageDialogue:
         if activity is None:
             raise UsageError("no question here can be asked with new numbers now")
         posed = self.study.redraw(activity)
-        # First, so that it is at hand: a right answer to other numbers does not count here.
+        # Put it first, so that it becomes current: a right answer to its old numbers does not count.
         self._posed = {posed.id: posed, **{id: each for id, each in self._posed.items() if id != posed.id}}
         self._say("", *asking.question(posed, self.study.shown_order(posed)))
         line = await self.sitting.console.ask(f"{asking.how_to_answer(posed)}, or Enter to leave it:")
@@ -385,7 +385,7 @@ class PageDialogue:
         self._asked = ""
 
     def _leave(self) -> Destination | None:
-        """Return the next page of the path; tell what the module was at its end."""
+        """Return the next page of the path; print the summary of a finished module."""
         course, journal = self.sitting.course, self.sitting.journal
         if self.step.id == PRETEST:
             self._say(*module_end.known(self.module, self.step, self.study.record))

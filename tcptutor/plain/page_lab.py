@@ -1,4 +1,4 @@
-"""Runs of a page in the dialogue: stored and new ones, their results, and marks against them."""
+"""Runs of a page in the dialogue: stored and new runs, their results, and marks based on them."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from tcptutor.study.live_sweep import LiveSweep, recall_sweep
 from tcptutor.study.study import Study
 
 _MAX_SEARCHED = 20
-"""Earlier runs searched for the unchanged run of a challenge."""
+"""Earlier runs to search for the unchanged run of a challenge."""
 
 
 class PageLab:
-    """Runs, tries and the sweep of a page."""
+    """Runs, challenge attempts and the sweep of a page."""
 
     def __init__(self, study: Study, runs: Runs, console: Console) -> None:
         self._study, self._runs, self._console = study, runs, console
@@ -53,9 +53,7 @@ class PageLab:
         study = self._study
         if not study.record.runs:
             return
-        with contextlib.suppress(
-            JournalError
-        ):  # the page's record is read from the journal too, and reports it
+        with contextlib.suppress(JournalError):  # reading the page's record reports the same error
             if study.step.sweep is not None:
                 await self._recall_sweep(study.step.sweep)
             elif self.activity is not None:
@@ -98,7 +96,7 @@ class PageLab:
     # New runs
 
     async def start(self, same: bool = False) -> None:
-        """Run the page's experiment, sweep or challenge, and tell the result."""
+        """Run the page's experiment, sweep or challenge, and print the result."""
         activity = self.activity
         try:
             if isinstance(activity, SweepActivity):
@@ -125,7 +123,7 @@ class PageLab:
             self._judge(activity, live.run)
 
     def _wanted(self, activity: RunActivity | ChallengeActivity) -> Experiment:
-        """Return the experiment to run, with any seed.
+        """Return the experiment to run; its seed is not final.
 
         Raises:
             UsageError: The knobs contradict each other.
@@ -138,14 +136,14 @@ class PageLab:
 
     async def _seed(self, own: int, same: bool) -> int:
         await self._runs.warm()
-        if self._runs.replays:  # there is only one recording
+        if self._runs.replays:  # a replay has a single recording
             return own
         if same and self._study.run is not None:
             return self._study.run.experiment.seed
         return self._study.next_seed(own)
 
     def _prepare(self, live: Live) -> None:
-        """Complete a run's view with what the page asks about it."""
+        """Add the page's model, chart and prediction to a run's view."""
         activity = self.activity
         if isinstance(activity, RunActivity | ChallengeActivity):
             live.formula = activity.model
@@ -158,7 +156,7 @@ class PageLab:
         live.is_enrolled = self._study.is_enrolled
 
     def outcome(self, live: Live) -> Iterator[str]:
-        """Yield the result of a run; its explanation only once the student may read it."""
+        """Yield the result of a run, with its explanation unless an observation is still due."""
         live.awaits_observation = self._study.due_observation is not None
         yield from result.outcome(live)
         yield from result.explanation(live)
@@ -166,7 +164,7 @@ class PageLab:
     # The challenge
 
     def set_knob(self, challenge: ChallengeActivity, line: str) -> str:
-        """Set a knob from "NAME = VALUE" or "NAME VALUE", and return a line about it.
+        """Set a knob from "NAME = VALUE" or "NAME VALUE", and return a confirmation.
 
         Raises:
             UsageError: The page has no such knob, or does not allow the value.
@@ -186,7 +184,7 @@ class PageLab:
         return f"{knob.name} is {self.knobs[knob.name]} now. run runs it."
 
     def knob_lines(self, challenge: ChallengeActivity) -> Iterator[str]:
-        """Yield each knob with its value and bounds, and how many changes par is."""
+        """Yield each knob with its value and bounds, then par and the current number of changes."""
         start = challenge.start
         for knob in challenge.knobs:
             value = self.knobs[knob.name]
@@ -221,7 +219,7 @@ class PageLab:
     async def _start_sweep(self, activity: SweepActivity) -> None:
         await self._runs.warm()
         live = self.sweep
-        if live is None or live.replayed or self._runs.replays:  # there is one recording of each
+        if live is None or live.replayed or self._runs.replays:  # every point has a single recording
             live = self._new_sweep(activity)
         elif live.done >= live.total and not live.suspect:
             live.rounds += 1
@@ -233,7 +231,7 @@ class PageLab:
         self._study.reload()
 
     def _mark_sweep(self) -> None:
-        """Mark responses once every value is measured."""
+        """Mark responses once all values of the sweep are measured."""
         live, study = self.sweep, self._study
         curve = live.curve if live is not None else None
         if live is None or curve is None:
@@ -245,10 +243,10 @@ class PageLab:
     # Details on request
 
     async def details(self, name: str, words: str) -> list[str]:
-        """Return what a command tells of the run: result, chart, at, flows or models.
+        """Return the lines of a command about the run: result, chart, at, flows or models.
 
         Raises:
-            UsageError: There is no run yet, or nothing to tell of it now.
+            UsageError: The page has no run yet, or its details are withheld for now.
         """
         live = self.live
         if self.sweep is not None and name in ("result", "chart"):

@@ -1,4 +1,4 @@
-"""Texts of a page: its prose, the activity at hand, and texts that become due on the way."""
+"""Texts of a page: its prose, the current activity, and texts that become due during the work."""
 
 from __future__ import annotations
 
@@ -24,34 +24,34 @@ from tcptutor.study.pages import ModulePage
 from tcptutor.study.study import Study
 
 _NEXT_PAGE_KEY = "Press →"
-"""What pre-tests say of the way past them, for the app."""
+"""Hint of pre-tests on how to skip them, valid in the app only."""
 
 
 class PageReader:
-    """Says the parts of a page."""
+    """Prints the parts of a page."""
 
     def __init__(self, sitting: Sitting, module: Module, step: Step, study: Study, lab: PageLab) -> None:
         self._sitting, self._module, self._step, self._study, self._lab = sitting, module, step, study, lab
-        self._said: set[str] = set()
-        """Parts that were said: "after", "idea", and troubles of the journal."""
+        self._printed: set[str] = set()
+        """Parts printed so far: "after", "idea", and problems of the journal."""
 
     def _say(self, *texts: str | Paragraph) -> None:
         self._sitting.console.say(*texts)
 
     def report_trouble(self) -> None:
-        """Say once why work could not be saved."""
-        if self._study.trouble and self._study.trouble not in self._said:
-            self._said.add(self._study.trouble)
+        """Report once why work could not be saved."""
+        if self._study.trouble and self._study.trouble not in self._printed:
+            self._printed.add(self._study.trouble)
             self._say(sentence(self._study.trouble))
 
     def begin_again(self) -> None:
-        """Say the page once more, with the text after the run."""
+        """Print the page again; `report_news` then repeats the text after the run."""
         self.read()
-        self._said.discard("after")
+        self._printed.discard("after")
 
     @property
     def onward(self) -> str:
-        """Sentence on the page that follows."""
+        """Sentence about the next page."""
         try:
             target = pages.next_on_path(self._sitting.course, self._module, self._step, self._sitting.journal)
         except JournalError as error:
@@ -59,7 +59,7 @@ class PageReader:
         return f"Next is {target.title}." if target else "This is the last page of your path."
 
     def report_place(self, posed: Collection[Activity]) -> None:
-        """Say where the student is, what is left here, and what follows."""
+        """Print the position in the course, the work left on this page, and the next page."""
         self._say(
             f"Module {self._module.number}, {self._module.title}: page {ModulePage(self._module, self._step).title}."
         )
@@ -70,10 +70,10 @@ class PageReader:
         self._say(*(f"{pages.offer(step)}: deeper opens it." for step in branch.deeper[:1]), self.onward)
 
     def report_others(self) -> None:
-        """Say what others measured.
+        """Print published measurements.
 
         Raises:
-            UsageError: The page has nothing of others, or not before its run.
+            UsageError: The page has no published measurements, or withholds them until its run.
         """
         if not self._step.published or (
             self._step.experiments and not self._step.has_run(self._study.record)
@@ -82,7 +82,7 @@ class PageReader:
         self._say(*paragraphs(self._step.published, self._step.figures))
 
     def report_answers(self, posed: Collection[Activity]) -> None:
-        """Say every answer with its feedback."""
+        """Print every answer with its feedback."""
         answered = [each for each in posed if self.has_answer(each)]
         for activity in answered:
             if (found := self._study.response(activity)) is not None:
@@ -92,7 +92,7 @@ class PageReader:
             self._say("You have answered nothing here yet.")
 
     def read(self) -> None:
-        """Say title and text of the page, with comments and notes."""
+        """Print title and text of the page, with the teacher's comments and the student's note."""
         number = f", page {self._number} of {len(self._module.steps)}" if self._number else ""
         self._say("", f"Module {self._module.number}{number}: {self._step.title}")
         if self._step.subtitle:
@@ -114,7 +114,7 @@ class PageReader:
         return ids.index(self._step.id) + 1 if self._step.id in ids else 0
 
     def report_earlier_work(self, posed: Collection[Activity]) -> None:
-        """Say how much of the page was done on an earlier visit."""
+        """Report answers and runs from earlier visits."""
         done = [each for each in posed if self.has_answer(each)]
         if done:
             asked = [each for each in posed if self._study.reveals(each)]
@@ -130,20 +130,24 @@ class PageReader:
         )
 
     def report_news(self) -> None:
-        """Say the texts that have become due."""
+        """Print the texts that have become due."""
         study = self._study
-        if study.step.has_run(study.record) and study.due_observation is None and "after" not in self._said:
-            self._said.add("after")
+        if (
+            study.step.has_run(study.record)
+            and study.due_observation is None
+            and "after" not in self._printed
+        ):
+            self._printed.add("after")
             if self._step.after_run:
                 self._say(*paragraphs(self._step.after_run, self._step.figures))
             if self._step.published and self._step.experiments:
                 self._say("others tells what others measured.")
-        if study.is_done and self._step.activities and self._step.idea and "idea" not in self._said:
-            self._said.add("idea")
+        if study.is_done and self._step.activities and self._step.idea and "idea" not in self._printed:
+            self._printed.add("idea")
             self._say(f"This page is done. Its main idea: {inline_text(self._step.idea)}")
 
     def pose(self, activity: Activity) -> None:
-        """Say an activity, with what it is about."""
+        """Print an activity with its context, progress and marking rule."""
         self._say("")
         if isinstance(activity, SenderQuestion) and self._study.run is not None:
             self._say(*self._instant_of(activity))
@@ -174,7 +178,7 @@ class PageReader:
 
 
 def steps_shown(study: Study, example: Example) -> int:
-    """Return how many steps of a solved example were shown."""
+    """Return the number of steps of a solved example that were shown."""
     latest = study.record_of(example).latest
     given: Given = latest.answer if latest else ()
     return max((number for number, id in enumerate(example.entry_ids, 1) if id in tuple(given)), default=0)

@@ -1,4 +1,4 @@
-"""Texts of lessons as plain paragraphs: Markdown without its signs, tables row by row, figures in their own words."""
+"""Lesson texts as plain paragraphs: Markdown without markup, tables row by row, figures as descriptions."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 
 
 class Paragraph(NamedTuple):
-    """A paragraph to print."""
+    """Paragraph to print."""
 
     text: str
     is_exact: bool = False
-    """True for code, which is printed as it is, line by line."""
+    """True for code, which is printed unchanged, line by line."""
 
 
 def paragraphs(markdown: str, figures: Sequence[Figure] = ()) -> Iterator[Paragraph]:
-    """Yield the paragraphs of a lesson's text, with the figures that it places in words."""
+    """Yield the paragraphs of a lesson's text, with descriptions in place of figures."""
     for part in figure_places.split(markdown, figures):
         if isinstance(part, Figure):
             yield Paragraph(figure_words(part))
@@ -33,7 +33,7 @@ def paragraphs(markdown: str, figures: Sequence[Figure] = ()) -> Iterator[Paragr
 
 
 def figure_words(figure: Figure) -> str:
-    """Return a figure as its own description, with its caption."""
+    """Return the description and the caption of a figure."""
     caption = f" {inline_text(figure.caption)}" if figure.caption else ""
     return f"Figure: {inline_text(figure.describe())}{caption}"
 
@@ -51,7 +51,7 @@ def sentence(text: str) -> str:
 
 
 def _blocks(node: SyntaxTreeNode, lead: str = "") -> Iterator[Paragraph]:
-    """Yield the paragraphs below `node`, the first with `lead` in front."""
+    """Yield the paragraphs below `node`, with `lead` before the first."""
     for child in node.children:
         match child.type:
             case "paragraph" | "heading":
@@ -73,7 +73,7 @@ def _blocks(node: SyntaxTreeNode, lead: str = "") -> Iterator[Paragraph]:
 
 
 def _rows(table: SyntaxTreeNode) -> Iterator[Paragraph]:
-    """Yield a paragraph for each row, in which every cell follows the name of its column."""
+    """Yield a heading, then a paragraph per row with the column name before each cell."""
     head, *bodies = table.children
     names = [_inline(cell) for cell in head.children[0].children]
     rows = [[_inline(cell) for cell in row.children] for body in bodies for row in body.children]

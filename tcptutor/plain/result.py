@@ -1,4 +1,4 @@
-"""A run in sentences: outcome, measurement, prediction, limit, every model, and doubts."""
+"""Result of a run in sentences: outcome, measurement, prediction, limit, models and warnings."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tcptutor.study import words
 from tcptutor.study.live import Live
 
 MOST_FLOWS = 8
-"""Most flows that are described."""
+"""Most flows to describe."""
 
 
 def progress(live: Live) -> str:
-    """Return how far a run is."""
+    """Return the progress of a run."""
     run = live.run
     if not live.has_samples:
         return f"Please wait: {live.phase}."
@@ -26,7 +26,7 @@ def progress(live: Live) -> str:
 
 
 def outcome(live: Live) -> Iterator[str]:
-    """Yield how the run ended, and what it measured."""
+    """Yield the outcome of the run and its measurements."""
     run, recorded = live.run, words.recorded(live.run.environment)
     if live.problem:
         saved = f" {run.experiment_s:.1f} s of it are saved." if run.samples else ""
@@ -69,7 +69,7 @@ def _datagrams(lost: int | None, sent: int | None) -> str:
 
 
 def explanation(live: Live) -> Iterator[str]:
-    """Yield what limited the run, and how every model compares; withheld while the page asks what the run showed."""
+    """Yield the limit of the run and a comparison per model, withheld until the student's observation."""
     report = live.report
     if report is None or not live.run.complete or live.run.fidelity.status == "invalid":
         return
@@ -85,7 +85,7 @@ def explanation(live: Live) -> Iterator[str]:
 
 
 def models(live: Live, report: Report) -> Iterator[str]:
-    """Yield a sentence for each model, the page's own first."""
+    """Yield a sentence for each model, the page's model first."""
     own_first = sorted(report.comparisons, key=lambda each: each.prediction.model.value != live.formula)
     for each in own_first:
         yield _model(each)

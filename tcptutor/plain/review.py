@@ -1,4 +1,4 @@
-"""A review as a dialogue: the questions that are due, one at a time."""
+"""Dialogue of a review, which asks the due questions in turn."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tcptutor.study.reviews import ReviewQuestion, find_now, recall_run
 
 
 class ReviewDialogue:
-    """Asks the questions that are due until none is left, or the student stops."""
+    """Asks the due questions in turn until the student stops."""
 
     def __init__(self, sitting: Sitting) -> None:
         self._sitting = sitting
@@ -24,10 +24,10 @@ class ReviewDialogue:
         self._unreadable = 0
 
     async def hold(self) -> None:
-        """Hold the review.
+        """Run the review.
 
         Raises:
-            EndOfInput: if there are no more lines.
+            EndOfInput: The input has no more lines.
         """
         console = self._sitting.console
         found = await find_now(self._sitting.course, self._sitting.journal)

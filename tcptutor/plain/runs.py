@@ -1,4 +1,4 @@
-"""Runs and sweeps of the dialogue, one at a time, with a line of progress every few seconds."""
+"""Runs and sweeps of the dialogue, executed in sequence, with a progress line every few seconds."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ STOPPED = "stopped by you"
 _PAUSE_S = 5.0
 """Seconds between lines of progress."""
 _PATIENCE = 6
-"""Pauses after which a line is repeated although nothing has changed."""
+"""Pauses after which an unchanged progress line is repeated."""
 
 
 class Runs:
-    """Conducts runs and sweeps in the lab. Owns the lab."""
+    """Executes runs and sweeps in the lab, and owns the lab."""
 
     def __init__(self, lab: Lab, journal: Journal, console: Console) -> None:
         self.lab, self._journal, self._console = lab, journal, console
@@ -53,7 +53,7 @@ class Runs:
         """Start the lab, or wait for a start under way.
 
         Raises:
-            LabUnavailable: if no lab can start on this machine.
+            LabUnavailable: No lab can start on this machine.
         """
         self.begin_to_warm()
         if self._warming is not None:
@@ -73,7 +73,7 @@ class Runs:
     async def run(
         self, module: str, step: str, experiment: Experiment, prepare: Callable[[Live], object]
     ) -> Live:
-        """Run an experiment of a page to its end; `prepare` completes its view before it starts."""
+        """Run an experiment of a page to completion; `prepare` receives its view before the start."""
         conducted = ConductedRun(self.lab, experiment, self._journal.runs, STOPPED)
         live = Live(module, step, conducted.run, phase="the lab is starting")
         live.earlier = self.history.before(live)
@@ -101,7 +101,7 @@ class Runs:
         await self._follow(asyncio.create_task(conduct()), done)
 
     async def until_stopped(self, task: asyncio.Task[None]) -> None:
-        """Wait for a task that `stop` cancels. If this is cancelled, the task ends in order first."""
+        """Wait for a task that `stop` can cancel. Canceling the wait cancels the task and awaits its end."""
         self._task = task
         try:
             await asyncio.wait([task])
@@ -113,22 +113,22 @@ class Runs:
             task.result()
 
     async def _follow(self, task: asyncio.Task[None], progress: Callable[[], str]) -> None:
-        """Wait for the task, and say how far it is."""
-        telling = asyncio.create_task(self._report(progress))
+        """Wait for the task and report its progress."""
+        reporting = asyncio.create_task(self._report(progress))
         try:
             await self.until_stopped(task)
         finally:
-            telling.cancel()
+            reporting.cancel()
 
     async def _report(self, progress: Callable[[], str]) -> None:
-        """Say how far a task is, whenever that has changed, and from time to time."""
-        said, pauses = "", 0
+        """Print the progress of a task after a change, and at regular intervals."""
+        printed, pauses = "", 0
         while True:
             await asyncio.sleep(_PAUSE_S)
             pauses += 1
-            if progress() != said or pauses % _PATIENCE == 0:
-                said = progress()
-                self._console.say(said)
+            if progress() != printed or pauses % _PATIENCE == 0:
+                printed = progress()
+                self._console.say(printed)
 
     async def close(self) -> None:
         """Close the lab. Never raises."""

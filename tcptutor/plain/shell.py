@@ -1,4 +1,4 @@
-"""The lab's shell in the terminal of the dialogue: it reports goals as they are reached, and runs at the end."""
+"""Lab shell in the terminal of the dialogue, with reports on goals and runs."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ _ESCAPES = re.compile(
 _UNFINISHED = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b]*\x1b?)?$")
 _READY = "plain-text"
 _SETUP = b" export TERM=dumb; bind 'set enable-bracketed-paste off' 2>/dev/null; printf 'plain-%s\\n' text\n"
-"""Typed first: programs then print neither colors nor cursor movements. Prints `_READY`."""
+"""Setup command, typed first: it turns off colors and cursor movements, and prints `_READY`."""
 
 
 class PlainOutput:
-    """Output of a shell as plain text: without escape sequences and drawings, from the setup line on."""
+    """Filter for shell output that removes escape sequences, drawings, and all text up to `_READY`."""
 
     def __init__(self, encoding: str, keeps_returns: bool) -> None:
         """Create the filter; `keeps_returns` for a raw terminal, which needs carriage returns."""
         self._encoding, self._rest = encoding, ""
-        self._kept = "\r\n\t" if keeps_returns else "\n\t"
+        self._controls = "\r\n\t" if keeps_returns else "\n\t"
         self._is_ready = False
 
     def text(self, data: bytes) -> str:
-        """Return the readable text of the next output; a sequence that it ends within waits for the rest."""
+        """Return the next output as readable text, holding back an incomplete escape sequence."""
         text = self._rest + data.decode(errors="replace")
         cut = _UNFINISHED.search(text)
         self._rest = text[cut.start() :] if cut else ""
@@ -64,28 +64,28 @@ class PlainOutput:
                 self._rest = before + self._rest
                 return ""
             text = text.lstrip("\r\n")
-        # The end of lines is the terminal's business, everything else is shown like any text.
+        # Line ends and tabs pass unchanged if the terminal needs them; the rest becomes readable text.
         return "".join(
-            piece * (piece in self._kept) if piece in "\r\n\t" else readable(piece, self._encoding)
+            piece * (piece in self._controls) if piece in "\r\n\t" else readable(piece, self._encoding)
             for piece in re.split(r"([\r\n\t])", text)
         )
 
 
 class LabShell:
-    """A session on the network of a page."""
+    """Shell session on the network of a page."""
 
     def __init__(self, sitting: Sitting, module: str, step: str, shell: ShellActivity) -> None:
         self._sitting, self._module, self._step, self._shell = sitting, module, step, shell
         self._goals = WatchedGoals(module, step, shell, self._record)
-        self._said = self._goals.board
+        self._reported = self._goals.board
         self._output = PlainOutput(sitting.console.encoding, sitting.console.lines.echoes)
         self._trouble = ""
 
     async def open(self, host: str) -> None:
-        """Open the shell on `host` until it ends, then tell its runs.
+        """Open the shell on `host`, wait until it ends, and report its runs.
 
         Raises:
-            TutorError: if the lab cannot open it, or has ended.
+            TutorError: The lab cannot open the shell, or has ended.
         """
         console, runs = self._sitting.console, list[GrowingRun]()
         console.say(f"Starting the lab for a shell on {host}. exit ends the shell and comes back here.")
@@ -113,7 +113,7 @@ class LabShell:
                 try:
                     await self._connect(terminal)
                 finally:
-                    # Also when the terminal is closed: the files in ~ are copied out at the end.
+                    # Leave even if the terminal is closed: leaving copies the files in ~ out of the lab.
                     await asyncio.shield(session.leave())
                 done, _ = await asyncio.wait([following], timeout=_LAST_EVENTS)
                 if done:
@@ -132,7 +132,7 @@ class LabShell:
         feeding: asyncio.Task[None] | None = None
         try:
             while data := await terminal.read():
-                # Typed before the first prompt, lines would be echoed twice.
+                # Lines typed before the first prompt would be echoed twice.
                 feeding = feeding or asyncio.create_task(self._feed(terminal))
                 self._show(data)
         finally:
@@ -141,7 +141,7 @@ class LabShell:
                 await asyncio.wait([feeding])
 
     async def _feed(self, terminal: LabTerminal) -> None:
-        """Type the student's lines, up to `exit`: the lines after it belong to the dialogue."""
+        """Type the student's lines up to `exit`; later lines belong to the dialogue."""
         terminal.write(_SETUP)
         line = ""
         while line.strip() != "exit":
@@ -163,10 +163,10 @@ class LabShell:
                 self._report_goals()
 
     def _report_goals(self) -> None:
-        board, before = self._goals.board, self._said
+        board, before = self._goals.board, self._reported
         if board is before:
             return
-        self._said = board
+        self._reported = board
         for line in news(before, board):
             end = "\r\n" if self._sitting.console.lines.echoes else "\n"  # the terminal is raw
             self._sitting.console.output.write(f"{end}{readable(line, self._sitting.console.encoding)}{end}")
@@ -192,7 +192,7 @@ class LabShell:
 
 
 def news(before: GoalBoard, now: GoalBoard) -> Iterator[str]:
-    """Yield what changed between two states of the goals."""
+    """Yield the changes between two states of the goals."""
     for old, new in zip(before.goals, now.goals, strict=True):
         if new.ticked != old.ticked:
             yield f"{'Goal reached' if new.ticked else 'No longer reached'}: {inline_text(new.text)}."

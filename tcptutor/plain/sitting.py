@@ -1,4 +1,4 @@
-"""State that all parts of the dialogue share: console, journal, course and lab."""
+"""Shared state of the dialogue: console, journal, course and lab."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from tcptutor.study.pages import ModulePage
 
 
 class Destination(NamedTuple):
-    """Where a command leads; home without a page."""
+    """Destination of a command: a page, or home without a page."""
 
     page: ModulePage | None = None
 
 
 class Sitting:
-    """The student's time in the dialogue."""
+    """Shared state of a student's session in the dialogue."""
 
     def __init__(self, own: OwnCourse, journal: Journal, console: Console, runs: Runs) -> None:
         self.own, self.journal, self.console, self.runs = own, journal, console, runs
 
     @property
     def course(self) -> Course:
-        """The course as the student sees it now."""
+        """Course as the student sees it now."""
         return self.own.course
 
     @property
     def farewell(self) -> str:
-        """Sentence on whether all work is saved."""
+        """Closing sentence, which reports any unsaved work."""
         unsaved = self.journal.unsaved
         return f"Some of your work is not saved: {unsaved}." if unsaved else "Everything is saved."
 
     def rule(self, activity: Activity, step: Step) -> str:
-        """Return what an activity of the page earns, and what costs marks; empty if it earns none."""
+        """Return the marking rule of an activity of the page; empty if it earns no marks."""
         counts = step.id != PRETEST and step.is_on(self.course.marks.path)
         return activity_rule(self.course.marks, activity.table) if counts else ""

@@ -1,4 +1,4 @@
-"""Start of the dialogue: why it is on, the journal, the lab, and an orderly end."""
+"""Start and shutdown of the dialogue, with its greeting, journal and lab."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ _PATIENCE = 0.1
 def run_plain(
     why: str, module: str | None = None, make_lab: Callable[[], Lab] = Lab, language: str = ""
 ) -> int:
-    """Hold the dialogue until the student leaves it, and return the exit code.
+    """Run the dialogue until the student leaves, and return the exit code.
 
     Args:
-        why: Why it takes the place of the app, as `reason` says.
-        module: Module to open where the student left it, by id or number.
-        make_lab: Makes the lab to run in.
+        why: Reason to use the dialogue instead of the app, from `choice.reason`.
+        module: Id or number of the module to resume; None for home.
+        make_lab: Creates the lab for the runs.
         language: Translation of the lessons to show; empty for the original.
 
     Raises:
-        UsageError: if the module does not exist.
-        TutorError: if some work could not be saved.
+        UsageError: The module does not exist.
+        TutorError: Some work could not be saved.
     """
     opened = OpenedCourse(language=language)
     first = _module(opened, module)
@@ -104,7 +104,7 @@ async def _run(
 
 
 async def hold(sitting: Sitting, greeting: Iterator[str], module: Module | None = None) -> None:
-    """Hold the dialogue; the end of the input ends it like `quit`."""
+    """Run the dialogue; the end of the input works like `quit`."""
     try:
         await Front(sitting, greeting).hold(module)
     except EndOfInput:
@@ -112,14 +112,14 @@ async def hold(sitting: Sitting, greeting: Iterator[str], module: Module | None 
 
 
 def interrupt(sitting: Sitting) -> None:
-    """Stop the run in progress; without one say how to leave."""
+    """Stop the run in progress; without a run, print how to leave."""
     if not sitting.runs.stop():
         sitting.console.say("", "Nothing is running. quit leaves.")
         sitting.console.prompt_again()
 
 
 def greeting(why: str, opened: OpenedCourse, journal: Journal) -> Iterator[str]:
-    """Yield the first lines: why this is not the app, how to leave it, and what is wrong."""
+    """Yield the first lines: the reason for plain text, how to leave, and problems of the course or journal."""
     yield (
         f"tcptutor as plain text, because of {why}. Type quit to leave, ? for help. `tcptutor --no-plain` opens the"
         " screen app."

@@ -1,4 +1,4 @@
-"""A sweep in sentences: its state, each value next to the models, and doubts."""
+"""Result of a sweep in sentences: its state, each value next to the models, and warnings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NAMES: dict[str, str] = dict(CAUSE_NAMES.items())
 
 
 def outcome(live: LiveSweep) -> Iterator[str]:
-    """Yield how the sweep ended, and what it measured."""
+    """Yield the outcome of the sweep and its measurements."""
     saved = f"{live.done} of {live.total} runs are saved"
     if live.problem:
         yield f"The sweep stopped: {live.problem}. {saved}; run continues."

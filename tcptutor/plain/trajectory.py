@@ -1,4 +1,4 @@
-"""The chart of a run in sentences: how cwnd, RTT, throughput and queue went, and what holds at an instant."""
+"""Chart of a run in sentences: cwnd, RTT, throughput and queue over time and at an instant."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tcptutor.course.activities.read_off import RATE_AROUND, FlowSamples, Span, 
 from tcptutor.run import Run
 
 MOST_FLOWS = 4
-"""Most flows whose trajectories are described."""
+"""Most flows to describe."""
 _MOST_EVENTS = 12
 _MOST_SECONDS = 12
 _PHASES: dict[PhaseName, str] = {
@@ -24,7 +24,7 @@ _PHASES: dict[PhaseName, str] = {
 
 
 def chart(run: Run, insight: Insight) -> Iterator[str]:
-    """Yield the chart of a run, flow by flow."""
+    """Yield the sentences of a run's chart, flow by flow."""
     flows = run.experiment.total_streams
     for flow in range(1, min(flows, MOST_FLOWS) + 1):
         try:
@@ -50,7 +50,7 @@ def chart(run: Run, insight: Insight) -> Iterator[str]:
 
 
 def _window(samples: FlowSamples) -> str:
-    """Return the trajectory of cwnd from its start over its peak and its lowest point after that to its end."""
+    """Return the trajectory of cwnd: start, peak, lowest point after the peak, and end."""
     cwnd, t = samples.column("cwnd"), samples.t
     peak = cwnd.index(max(cwnd))
     text = f"cwnd starts at {cwnd[0]:.0f} segments and peaks at {cwnd[peak]:.0f} after {t[peak]:.2f} s"
@@ -109,7 +109,7 @@ def _rates(samples: FlowSamples) -> str:
 
 
 def instant(run: Run, insight: Insight, t: float, flow: int) -> Iterator[str]:
-    """Yield what holds at `t` seconds, for a flow counted from 1.
+    """Yield the state of a flow, numbered from 1, at `t` seconds.
 
     Raises:
         UsageError: The run has no such flow or time.
