@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 _UNTIL_CLICKED_S = 3600.0
 """Seconds for which a notice stays that a student who is away has to find."""
 _LOOK_AGAIN = 3.0
-"""Seconds between attempts to write events that could not be saved, and looks for an enrollment by another program."""
+"""Seconds between retries of unsaved events, and between checks for an enrollment by other programs."""
 
 
 def _import_page_modules() -> None:
@@ -64,7 +64,7 @@ class TutorApp(StudyApp):
     """The tcptutor application.
 
     `make_lab` makes the lab, after the first frame. `problems` reads all lessons and returns their problems, a line
-    each. `copied_facts` are those of a journal that is read after the first frame.
+    each. `copied_facts` are facts of the journal, which is read after the first frame.
     """
 
     CSS_PATH: ClassVar[list[str | PurePath]] = [START_STYLES]
@@ -108,7 +108,7 @@ class TutorApp(StudyApp):
         await super().on_event(event)
 
     def change_course(self, course: KnownCourse) -> None:
-        """Leave this course for another one of the student's."""
+        """Switch to a different course of the student."""
         assert self.course_switch is not None
         try:
             self.course_switch.choose(course)
@@ -139,7 +139,7 @@ class TutorApp(StudyApp):
         self.set_interval(_LOOK_AGAIN, self._look_again)
 
     def _complete_start(self) -> None:
-        """Read what the first frame did without, before the first key: other screens' styles, and the journal."""
+        """Load data that the first frame does not need, before the first key: other screens' styles, the journal."""
         if not self.stylesheet.has_source(str(SCREEN_STYLES)):
             self.stylesheet.read(SCREEN_STYLES)
         if self._copied_facts is not None:

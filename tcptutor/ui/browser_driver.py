@@ -36,7 +36,7 @@ class BrowserDriver(WebDriver):
             os.kill(os.getpid(), signal.SIGHUP)
 
     def _repaint(self) -> None:
-        """Draw the whole screen for a browser that has just connected, or that has missed frames."""
+        """Redraw the screen for a browser that has just connected, or that has missed frames."""
         self.write(_FRESH_TERMINAL)
         if self._app.screen_stack:
             self._app.screen.refresh(layout=True)

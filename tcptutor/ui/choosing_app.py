@@ -1,4 +1,4 @@
-"""App whose settings the student chooses; its screens follow, and later sessions begin with them."""
+"""App whose settings the student chooses; screens follow at once, later sessions start with them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tcptutor.ui.screens.base import TutorScreen
 
 
 class ChoosingApp(Frame):
-    """App with the student's settings. A choice holds at once, and is kept unless the configuration file decides."""
+    """App with the student's settings. A choice applies at once, and is saved unless the configuration file sets it."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)

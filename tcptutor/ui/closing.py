@@ -1,4 +1,4 @@
-"""Screens whose workers end before they are taken apart."""
+"""Screens whose workers end before their widgets are removed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class WorkersEndFirst(Widget):
     """Mixin of screens with workers: cancels the screen's workers and its widgets' before the screen is removed.
 
-    Textual stops a widget's workers only after its children are gone, so a worker may look for one of them.
+    Textual stops a widget's workers only after removing its children, so a worker may query a removed child.
     """
 
     def remove(self) -> AwaitRemove:

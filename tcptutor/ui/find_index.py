@@ -1,4 +1,4 @@
-"""Index of what can be found: pages, terms, formulas, experiments, questions and runs.
+"""Search index of pages, terms, formulas, experiments, questions and runs.
 
 The entries of a page are indexed again once the student's work on it has changed: questions can be found on visited
 pages, explanations only once they were shown.
@@ -33,7 +33,7 @@ class _IndexedPage(NamedTuple):
 
 
 class FindIndex:
-    """Index of the course for one student. `update` may be called in a thread."""
+    """Index of the course for a student. `update` may be called in a thread."""
 
     def __init__(self, tutor: Tutor) -> None:
         self._tutor = tutor
@@ -42,7 +42,7 @@ class FindIndex:
         """Terms and formulas."""
 
     def update(self, record: JournalRecord) -> list[IndexedEntry]:
-        """Index what has changed, and return the entries of the course: pages before terms and formulas."""
+        """Index changed pages, and return the entries of the course: pages before terms and formulas."""
         found: list[IndexedEntry] = []
         for module in self._tutor.course.modules:
             found += map(indexed, self._modules(module, record))

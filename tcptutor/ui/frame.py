@@ -64,7 +64,7 @@ _WHOLE_WITHIN = 2.0
 """Seconds that `exit` waits for a screen to finish mounting, usually a few tenths."""
 _LOOK_AGAIN = 0.01
 _SLOW_REST_S = 0.5
-"""Seconds of rest after a frame from which the student is told about the line."""
+"""Seconds of rest after a frame above which the app warns of a slow line."""
 
 
 _GLYPH_NOTICES: dict[Glyphs, str] = {
@@ -83,7 +83,7 @@ class TooSmall(ModalScreen[None]):
         """Create the notice.
 
         Args:
-            meanwhile: Sentence on what continues behind it, and the key that leaves.
+            meanwhile: Sentence on activity that continues in the background, and the key that leaves.
             least: Terminal size, in columns and lines, in which a page can still be read.
         """
         super().__init__()

@@ -69,7 +69,7 @@ class HistoryState:
         return notices
 
     def outdated(self) -> Iterator[ListedRun]:
-        """Yield the runs whose summary is missing, or from an earlier version of the analysis; newest first."""
+        """Yield runs without a summary by this version of the analysis, newest first."""
         for run in list(self._runs):
             if not (run.problem or self.is_current(run)):
                 yield run

@@ -12,10 +12,10 @@ GRACE_S = 60.0
 
 
 class IdleLimit:
-    """State of the limit for one session.
+    """State of the limit for a session.
 
-    A shell ends after `LabDemand.idle_s` without a key, and at the earliest after a grace since others began to wait:
-    who has been away for an hour is warned, too.
+    A shell ends after `LabDemand.idle_s` without a key, but not before a grace period since others began to wait, so
+    that a student who has been away for an hour also gets a warning.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -23,7 +23,7 @@ class IdleLimit:
         self._wanted_since: float | None = None
 
     def seconds_left(self, demand: LabDemand, last_key: float) -> float | None:
-        """Return the seconds until the shell has to end; None before its last minute, and while nobody waits.
+        """Return the seconds until the shell has to end; None before its last minute, or if no student waits.
 
         Args:
             demand: Demand of other students now.

@@ -13,18 +13,18 @@ from tcptutor.ui.lab_session import LabSession
 
 _PLANNED = "The network as this page sets it up."
 _LIVE, _AS_BUILT = "What the kernel holds now.", "The network as it was built."
-"""Captions of a network that follows the kernel, and of one that must not."""
+"""Captions of a network that follows the kernel, and of a network that hides a fault."""
 
 
 def of_session(session: LabSession, figure: NetworkFigure | None = None) -> NetworkFigure | None:
-    """Return the network of the session in progress; None without one.
+    """Return the network of the session in progress; None without a session.
 
-    As the kernel holds it, with the interfaces of open goals marked. While a fault is to be found it is the network
-    as it was built, without marks: neither may show where the fault is.
+    The network follows the state of the kernel, with the interfaces of open goals marked. During a search for a fault,
+    return the network as built, without marks, so as not to reveal the fault.
 
     Args:
         session: The session.
-        figure: Figure of the page, whose marks and notes are kept.
+        figure: Figure of the page, which provides marks and notes.
     """
     if not session.in_progress or session.experiment is None:
         return None

@@ -41,7 +41,7 @@ _LAST_EVENTS_WAIT = 1.0
 """Seconds to wait for the agent's last events."""
 
 _IDLE_LOOK_S = 1.0
-"""Seconds between two looks at how long nobody has typed."""
+"""Seconds between checks for idle shells."""
 
 _GREETING = (
     "`h2 iperf3 -s -D` starts a server on h2, then `iperf3 -c h2` sends to it.\r\n"
@@ -270,7 +270,7 @@ class LabSession:
             self.files_left_out = session.home.omitted
 
     async def _give_way_if_idle(self) -> None:
-        """Wait until nobody has typed for too long while other students wait for the lab."""
+        """Return once the shells have been idle for too long while other students wait for the lab."""
         limit = IdleLimit()
         while self.closes_in != 0:
             await asyncio.sleep(_IDLE_LOOK_S)

@@ -45,7 +45,7 @@ class LineMeter:
         self._sample: tuple[int, float] = 0, 0.0
         """Bytes up to the open question, and since when the line carries them."""
         self.bytes_per_s: float | None = None
-        """Rate of the line; None while it has kept up."""
+        """Rate of the line, bytes/s; None while the line keeps up."""
 
     def ask(self) -> None:
         """Ask after the next output, unless a question is open or was asked a moment ago."""
@@ -53,7 +53,7 @@ class LineMeter:
             self._wants_question = True
 
     def with_question(self, output: str) -> str:
-        """Count output for the terminal, and return it with a question at its end if one is due."""
+        """Count output for the terminal, and append a question if it is due."""
         now = self._clock()
         self._bytes += len(output.encode(errors="replace"))
         if self._busy_since is None:

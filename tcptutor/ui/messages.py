@@ -71,7 +71,7 @@ class SessionUpdated(Message):
 
 
 class LabWanted(Message):
-    """Other students wait for the lab of a terminal in which nobody has typed for long."""
+    """Other students wait for the lab of a terminal that has been idle for long."""
 
     def __init__(self, waiting: int, closes_in: float) -> None:
         self.waiting, self.closes_in = waiting, closes_in

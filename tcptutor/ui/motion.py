@@ -1,7 +1,7 @@
 """Whether figures move: the environment, the student's choice, and a line that keeps up.
 
-While a figure plays, the line to the terminal is measured. A late answer means that output queues up on the way, or
-that this computer is too busy: figures then stand still until the student turns motion on again.
+While a figure plays, the line to the terminal is measured. A late answer means that output queues up on the line, or
+that this computer is too busy: figures then stop until the student turns motion on again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Fewer bytes for the same picture: only cells that change are sent, and colors only where they change.
+"""Compression of terminal output: only changed cells are sent, and colors only where they change.
 
 Textual sets all colors before each run of cells and resets them after it, 45 bytes for each change of color. It also
-writes whole screens several times for a single key.
+writes complete screens several times for a single key.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MOVES = re.compile(r"(?:\x1b\[[0-9;]*H|\n)*")
 
 @lru_cache
 def lean(driver: type[Driver]) -> type[Driver]:
-    """Return `driver` with output of fewer bytes, which uses the app's `line` and `window` if there are any."""
+    """Return a subclass of `driver` with less output, which uses the app's `line` and `window` if present."""
 
     class LeanDriver(driver):  # type: ignore[misc, valid-type]
         _app: App[object]
@@ -75,12 +75,12 @@ def lean(driver: type[Driver]) -> type[Driver]:
                 super().close()
 
         def _is_cut_off(self) -> bool:
-            """Return whether the terminal is gone, which ends Textual's thread that writes: its queue would fill up."""
+            """Return whether the terminal is gone: Textual's writer thread has ended, and its queue would fill up."""
             writer = getattr(self, "_writer_thread", None)
             return writer is not None and not writer.is_alive()
 
         def forget(self) -> None:
-            """Send every cell of the next frame, since the terminal may show something else."""
+            """Send every cell of the next frame, since the terminal's content is unknown."""
             self._cells = ShownCells()
 
     return LeanDriver
@@ -141,7 +141,7 @@ class ShownCells:
         return compact("".join(kept))
 
     def _take(self, text: str, style: _Style, at: tuple[int, int]) -> bool:
-        """Remember the cells of `text`, and return whether any of them was another."""
+        """Record the cells of `text`, and return whether any cell has changed."""
         shown, column, is_new = self._rows.setdefault(at[0], {}), at[1], False
         for character in text if text.isascii() else _clusters(text):
             cell = _Cell(character, style)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tcptutor.course.step import Step
 
 MapState = Literal["done", "due", "wrong", "read", "new", "known", "skipped"]
-"""State of a page. A wrong answer that was not followed by a right one makes it "wrong", a review that is due "due"."""
+"""State of a page. It is "wrong" after a wrong answer without a later right answer, "due" if a review is due."""
 
 
 class MapPage(NamedTuple):
@@ -91,7 +91,7 @@ def map_pages(record: JournalRecord, module: Module, due: Container[tuple[str, s
 
 
 def kind_of(step: Step) -> str:
-    """Return the kind of page: what the student does on it, mainly."""
+    """Return the kind of page, named after its main activity."""
     if step.id == PRETEST:
         return "pre-test"
     kinds = (

@@ -25,7 +25,7 @@ from tcptutor.run.files import load, text_digest
 
 
 class PageReport(NamedTuple):
-    """A student's line on a page, and what it may be about."""
+    """A student's report on a page, with its context."""
 
     text: str
     at: datetime

@@ -51,7 +51,7 @@ def _courses(tutor: Tutor) -> Iterator[PaletteEntry]:
 
 
 def _settings(tutor: Tutor, theme: str) -> Iterator[PaletteEntry]:
-    """Yield what can be set; `theme` is the name of the current theme."""
+    """Yield entries for settings; `theme` is the name of the current theme."""
     for name, look in LOOKS.items():
         choose = partial(tutor.choose_theme, name)
         kind = "setting, now" if look.theme.name == theme else "setting"

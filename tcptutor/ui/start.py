@@ -92,7 +92,7 @@ def open_journal() -> Journal:
 
 
 def _open_journal(facts_of: Callable[[Journal], HomeFacts | None]) -> tuple[Journal, HomeFacts | None]:
-    """Return the journal and its facts; the journal is read already if there are none."""
+    """Return the journal and its copied facts; without copied facts, read the journal."""
     from tcptutor.base import places  # noqa: PLC0415
     from tcptutor.journal import Journal  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""App with a student's journal and course: opens pages, follows enrollments, and saves what could not be saved."""
+"""App with a student's journal and course: opens pages, follows enrollments, and retries failed saves."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class StudyApp(ChoosingApp):
-    """App on whose screens a student reads and works on the pages of a course."""
+    """App in which a student reads and works on the pages of a course."""
 
     def __init__(self, course: Course, journal: Journal, enrolment: Enrolment | None) -> None:
         folder = journal.run_folder
@@ -173,5 +173,5 @@ class StudyApp(ChoosingApp):
         return False
 
     def _take_enrolment(self) -> str:
-        """Take over an enrollment made by another program, and return a line about it; empty without one."""
+        """Adopt an enrollment made by a different program, and return a line about it; empty if unchanged."""
         return self._own_course.update()

@@ -1,13 +1,13 @@
 """Themes: light, dark, high contrast, and the terminal's own 16 colors.
 
-Words and shapes carry meaning; color repeats it. The hues of flows differ for readers with any of the three color
-deficiencies, and so do those of right, wrong, a warning and a limit. All text has a contrast of at least 4.5:1 (WCAG
-2.2, 1.4.3) and of 7:1 in the theme with high contrast; that of `ansi` is up to the terminal.
+Words and shapes carry meaning; color repeats it. The hues of flows, and of right, wrong, warnings and limits, differ
+for readers with any of the three color deficiencies. All text has a contrast of at least 4.5:1 (WCAG 2.2, 1.4.3), and
+of 7:1 in the theme with high contrast; the contrast of `ansi` is up to the terminal.
 
-Two hues keep one meaning each: the accent is the next step, and that of the first flow is data. Titles are bold.
+Two hues have a fixed meaning: the accent marks the next step, the hue of the first flow marks data. Titles are bold.
 
-Textual derives muted text from the background, which turns plain white in text with mixed styles; ours is a fixed
-color.
+Textual derives muted text from the background, which turns plain white in text with mixed styles; these themes use a
+fixed color.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class KeyAction(msgspec.Struct, frozen=True):
     keys: tuple[str, ...]
     """Default keys, as Textual names them."""
     about: str = ""
-    """What it does, in a line; empty for an action with fixed keys."""
+    """Single-line description; empty for an action with fixed keys."""
 
     @property
     def group(self) -> str:
@@ -41,7 +41,7 @@ class ActionTable(msgspec.Struct, frozen=True):
 
     actions: tuple[KeyAction, ...]
     screens: dict[str, tuple[str, ...]]
-    """Ids of the actions that can be active together, by screen; a screen with widgets includes theirs."""
+    """Ids of the actions that can be active at the same time, by screen, including the screen's widgets."""
 
     @property
     def by_id(self) -> dict[str, KeyAction]:

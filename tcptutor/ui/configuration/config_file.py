@@ -34,7 +34,7 @@ class FileSetting(NamedTuple):
     default: str
     """Its default, as written in the file."""
     values: str
-    """What it may be, in words."""
+    """Accepted values, in words."""
     about: str
 
 
@@ -49,7 +49,7 @@ SETTINGS = (
 
 
 class ConfigFile(NamedTuple):
-    """What a file says."""
+    """Parsed configuration file."""
 
     path: Path
     exists: bool
@@ -61,7 +61,7 @@ class ConfigFile(NamedTuple):
 
 
 def read_config(path: Path) -> ConfigFile:
-    """Read a file. Never raises: whatever is wrong with it is a problem, and the rest of it counts."""
+    """Read a file. Never raises: mistakes become problems, and the remaining settings apply."""
     if not os.path.lexists(path):
         return _nothing(path)
     import tomllib  # noqa: PLC0415  # most users have no file
@@ -167,7 +167,7 @@ def _line_numbers(text: str) -> dict[tuple[str, ...], int]:
 
 
 def _path(written: str) -> tuple[str, ...]:
-    """Return the parts of a dotted key; those in quotes may have dots."""
+    """Return the parts of a dotted key; quoted parts may contain dots."""
     return tuple(
         part[1:-1] if part[0] in "\"'" else part for part in re.findall(r'"[^"]*"|\'[^\']*\'|[\w-]+', written)
     )

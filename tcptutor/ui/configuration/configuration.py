@@ -11,7 +11,7 @@ from tcptutor.ui.configuration.spelling import shown_key
 
 
 class Configuration(NamedTuple):
-    """Both files, and what they change together."""
+    """Both files, and their combined settings."""
 
     site: ConfigFile
     own: ConfigFile
@@ -24,7 +24,7 @@ class Configuration(NamedTuple):
 
     @property
     def names(self) -> dict[str, tuple[str, ...]]:
-        """Changed keys by action, including actions that have the keys of another."""
+        """Changed keys by action, including actions that share their leader's keys."""
         if not self.keys:
             return {}
         from tcptutor.ui.configuration.keymap import LEADERS  # noqa: PLC0415  # most users keep the keys
@@ -48,7 +48,7 @@ class Configuration(NamedTuple):
 
 
 def load_configuration() -> Configuration:
-    """Read the files. Never raises for what is in them."""
+    """Read the files. Never raises for their content."""
     site, own = read_config(places.site_config_file()), read_config(places.config_file())
     problems = (*site.problems, *own.problems)
     if not (site.entries or own.entries):
@@ -63,6 +63,6 @@ def load_configuration() -> Configuration:
 
 
 def configured(settings: Settings) -> Settings:
-    """Return `settings` with those of the files."""
+    """Apply the files' preferences to `settings`, and return `settings`."""
     load_configuration().apply_to(settings)
     return settings

@@ -37,7 +37,7 @@ FOLLOWERS = {
     "network.close": "lesson.network", "rules.close": "app.marks", "slides.close": "lecture.list",
     "workbench.back": "app.bench",
 }  # fmt: skip
-"""Actions that close what the other action opens, with the same key."""
+"""Actions that close the panel or screen opened by the other action, with the same key."""
 
 
 LEADERS = {
@@ -127,7 +127,7 @@ def _check_key(id: str, key: str, defaults: Sequence[str]) -> None:
 def _clashes(
     table: ActionTable, changes: Mapping[str, tuple[str, ...]]
 ) -> Iterator[tuple[str, str, str, str]]:
-    """Yield (changed action, key, other action, screen) for keys that two actions of one screen would share.
+    """Yield (changed action, key, other action, screen) for keys that two actions of a screen would share.
 
     The last changed action comes first. Actions that share a key by default are never active at once.
     """
@@ -155,7 +155,7 @@ def textual_keymap(table: ActionTable, changes: Mapping[str, tuple[str, ...]]) -
     """Return the keymap for `App.set_keymap`.
 
     Textual removes a changed key with all its bindings. The keymap therefore repeats the keys of actions that share
-    a key with a changed action. Actions that close what a changed action opens follow it.
+    a key with a changed action. Followers of a changed action get its keys.
     """
     if not changes:
         return {}

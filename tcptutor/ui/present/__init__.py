@@ -1,1 +1,1 @@
-"""What a room sees of a lecture: slides with large letters, figures, runs and votes."""
+"""Views of a lecture for a room: slides with large letters, figures, runs and votes."""

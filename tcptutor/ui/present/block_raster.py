@@ -18,7 +18,7 @@ BOTH = "/"
 
 
 class BlockRaster:
-    """Pixels with a style each; later ones cover earlier ones. Rows count from the bottom."""
+    """Styled pixels; later pixels cover earlier pixels. Rows count from the bottom."""
 
     def __init__(self, columns: int, lines: int) -> None:
         self._columns, self._lines = columns, lines

@@ -1,4 +1,4 @@
-"""Letters and digits as pixels, six rows high: five above the base line, one below it."""
+"""Letters and digits as pixels, six rows high: five above the base line and a row for descenders."""
 
 from __future__ import annotations
 

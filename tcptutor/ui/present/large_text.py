@@ -58,7 +58,7 @@ def height(size: Size) -> int:
 
 
 def width(text: str, size: Size) -> int:
-    """Return the columns of a text in one line."""
+    """Return the width of a single-line text, columns."""
     if size == 1:
         return len(text)
     pixels = len(_pixels(_folded(text))[0]) - 1 if text else 0

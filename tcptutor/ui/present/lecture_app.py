@@ -1,4 +1,4 @@
-"""Base of the apps of a lecture's terminals: they show what the lecture process says, and send it commands."""
+"""Base of the apps of a lecture's terminals: they show the state of the lecture process, and send it commands."""
 
 from __future__ import annotations
 

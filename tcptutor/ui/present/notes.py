@@ -51,7 +51,7 @@ class FittedText(Static):
         self._make: Callable[[int], Content] = lambda width: Content()  # noqa: ARG005
 
     def show(self, make: Callable[[int], Content]) -> None:
-        """Show what `make` returns for a width in columns."""
+        """Show the content that `make` returns for a width in columns."""
         self._make = make
         self.on_resize()
 
@@ -61,7 +61,7 @@ class FittedText(Static):
 
 
 class NotesScreen(LectureScreen):
-    """Notes of the step on the stage, and what the room does not see."""
+    """Notes of the step on the stage, and information hidden from the room."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         priority("down,j", "scroll_notes(1)", "scroll", "notes.down", "scroll the notes down"),
@@ -114,17 +114,17 @@ class NotesScreen(LectureScreen):
         self.draw()
 
     def show_view(self, view: TeacherView) -> None:
-        """Show the clock, and what only the speaker knows."""
+        """Show the clock, and the speaker's private information."""
         self._view = view
         self.draw()
 
     def show_problem(self, problem: str) -> None:
-        """Show why the screen may be out of date."""
+        """Show the reason why the screen may be out of date."""
         self._problem = problem
         self.draw()
 
     def draw(self) -> None:
-        """Draw what has changed."""
+        """Redraw the screen; notes only if they have changed."""
         if self.lecture is None or not self.is_mounted:
             return
         self.query_one("#notes-head", Static).update(self._head(self.lecture))
@@ -203,7 +203,7 @@ class NotesScreen(LectureScreen):
         return Content(gap).join([text for text in texts if text])
 
     def _share(self, width: int) -> Content:
-        """Return the share of right answers, and what to do next; in large digits next to ordinary notes."""
+        """Return the share of right answers and the suggested next step, in large digits next to ordinary notes."""
         view = self._view
         if view.right_share is None:
             return Content()
@@ -222,7 +222,7 @@ class NotesScreen(LectureScreen):
 
 
 def _entry(label: str, text: str, width: int, style: str = "$foreground") -> Content:
-    """Return a text next to its label; nothing for an empty text."""
+    """Return a text next to its label; empty for an empty text."""
     if not text:
         return Content()
     first, *others = columns.wrapped(escaped(text), width - _LABEL) or [""]
@@ -242,7 +242,7 @@ def _large_notes(markdown: str, width: int) -> Content:
 
 
 class NotesApp(LectureApp):
-    """Shows the speaker what the room does not see."""
+    """App of the speaker's terminal, with notes hidden from the room."""
 
     CSS_PATH: ClassVar[list[str | PurePath]] = [START_STYLES, SCREEN_STYLES, NOTES_STYLES]
 

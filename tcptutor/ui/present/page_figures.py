@@ -14,7 +14,7 @@ from tcptutor.ui.present.block_raster import QUADRANTS
 _NARROWER = 4
 """Columns by which a figure that is too high is tried narrower."""
 _ROOMY, _WIDE_FROM = 96, 150
-"""Columns from which the numbers of axes are in large letters, narrow or wide ones."""
+"""Columns from which axis labels use large letters, narrow and wide."""
 _NARROW, _WIDE = (
     Lettering(
         large_text.height(size),

@@ -80,7 +80,7 @@ def _write_labelled(canvas: StageCanvas, column: int, row: int, label: str, text
 
 
 def draw_voting(canvas: StageCanvas, poll: PollView, audience: AudienceView) -> None:
-    """Draw question and choices, and how many have answered, but never what."""
+    """Draw question, choices and the number of answers, but never the answers themselves."""
     size: Size = 5 if canvas.height >= _LARGE_FROM else 3
     status = canvas.height - size
     example = "" if poll.choices else f"Answer with a number, like {units.EXAMPLES.get(poll.unit, '42')}"
@@ -97,7 +97,7 @@ def draw_voting(canvas: StageCanvas, poll: PollView, audience: AudienceView) -> 
 
 
 def _draw_status(canvas: StageCanvas, row: int, size: Size, poll: PollView, audience: AudienceView) -> None:
-    """Write the number of answers, and what the room does now."""
+    """Write the number of answers, and the room's current task."""
     count = str(poll.answered)
     canvas.write(0, row, count, ROOM, size)
     column = canvas.text_width(count, size) + 2

@@ -13,7 +13,7 @@ from tcptutor.ui.present.stage_canvas import StageCanvas
 from tcptutor.ui.present.stage_view import StageView
 
 _DARK_ON_LIGHT = Style(color="#000000", bgcolor="#ffffff")
-"""Of a QR code in every theme: not every phone reads light on dark."""
+"""Style of a QR code in every theme: some phones cannot read light on dark."""
 
 
 class PollCells(StageView):
@@ -53,7 +53,7 @@ class PollWidget(Widget):
 
 
 class JoinView(PollWidget):
-    """How to join, as QR code, address and code, and how many have joined."""
+    """Instructions for joining: QR code, address and code, with the number of participants."""
 
     def __init__(self, audience: AudienceView, id: str | None = None) -> None:
         super().__init__(id=id)

@@ -1,4 +1,4 @@
-"""Bins of numeric predictions on a logarithmic axis, in whole columns."""
+"""Bins of numeric predictions on a logarithmic axis, aligned to columns."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class _Histogram:
         self._draw_remark(canvas.height - rows)
 
     def _draw_key_figures(self) -> int:
-        """Draw the figures that fit next to each other, and return the number of rows, a blank one included."""
+        """Draw the figures that fit next to each other, and return their rows, including a blank row."""
         canvas, size = self._canvas, self._figure_size
         figures = [("measured", self._measured, MEASURED), ("right", self._right, MEASURED)]
         figures += [("median of the room", self._median, ROOM)]

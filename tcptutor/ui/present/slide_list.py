@@ -1,4 +1,4 @@
-"""List of a lecture's slides, to go to one by its number or with the arrow keys."""
+"""List of a lecture's slides, for navigation by number or with the arrow keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the speaker's terminal says of the lecture, as plain text."""
+"""Texts of the speaker's terminal about the lecture, as plain text."""
 
 from __future__ import annotations
 
@@ -55,18 +55,18 @@ def compare_with_plan(view: TeacherView, slide: Slide) -> PlanComparison:
 
 
 def planned_seconds(lecture: Lecture) -> float:
-    """Return the time of the whole lecture; 0 without a plan."""
+    """Return the planned duration of the lecture, s; 0 without a plan."""
     return 60 * (lecture.planned_minutes or sum(slide.minutes for slide in lecture.slides))
 
 
 def step_at(lecture: Lecture, place: LecturePlace) -> AnyStep | None:
-    """Return the step that was revealed last; None on a slide without steps."""
+    """Return the latest revealed step; None on a slide without steps."""
     steps = lecture.slides[place.slide].steps
     return steps[min(place.step, len(steps) - 1)] if steps else None
 
 
 def next_step(lecture: Lecture, place: LecturePlace) -> str:
-    """Return what the next key reveals."""
+    """Describe the step that the next key reveals."""
     steps = lecture.slides[place.slide].steps
     if place.step + 1 < len(steps):
         return _words(steps[place.step + 1])

@@ -38,7 +38,7 @@ class StageCanvas(Grid):
         self.scaled: list[ScaledText] = []
 
     def text_width(self, text: str, size: Size) -> int:
-        """Return the columns of a text in one line."""
+        """Return the width of a single-line text, columns."""
         scale = self._scale(size)
         return len(text) * scale if scale > 1 else large_text.width(text, size)
 
@@ -78,7 +78,7 @@ class StageCanvas(Grid):
         return StageCanvas(self.width, self.height, is_scaled=self.is_scaled)
 
     def place(self, other: StageCanvas, column: int, row: int) -> None:
-        """Copy another canvas to a place on this one."""
+        """Copy `other` to a place on this canvas."""
         self.write_lines(column, row, other.lines())
         self.scaled += [
             each._replace(column=each.column + column, row=each.row + row) for each in other.scaled

@@ -1,4 +1,4 @@
-"""Chart of a run for a room: thick lines, few labels, and those large."""
+"""Chart of a run for a room: thick lines, few but large labels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tcptutor.ui.widgets.chart.scene import FlowCurve, GuideLine, Kind, Scene
 _LARGE_FROM = (96, 16)
 """Columns and lines from which the labels of the vertical axis are block letters."""
 _GUIDES: tuple[Kind, ...] = ("limit", "expected", "you")
-"""Kinds of reference lines, of which the chart shows those within its axis."""
+"""Kinds of reference lines to show if they are within the axis."""
 _DASH = 6
 """Pixels of a dash and its gap."""
 BAND = "band"

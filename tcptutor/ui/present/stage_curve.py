@@ -1,4 +1,4 @@
-"""The measured curve of a sweep for a room: large points over the model's line, few labels, and those large."""
+"""The measured curve of a sweep for a room: large points over the model's line, few but large labels."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def draw_run(canvas: StageCanvas, run: StageRun, view: RunView) -> None:
 
 
 def draw_verdict(canvas: StageCanvas, run: StageRun, view: RunView, room: PredictionBar | None) -> None:
-    """Draw what limited a run in large lines, and the measurement next to models and the room's prediction."""
+    """Draw the limit of a run in large lines, and the measurement next to models and the room's prediction."""
     report, tall = run.live.report, canvas.text_height(1)
     _draw_badge(canvas, 0, run, view)
     if report is None or report.is_empty:
@@ -123,7 +123,7 @@ def _bars(run: StageRun, room: PredictionBar | None) -> Iterator[PredictionBar]:
 
 
 def _draw_bars(canvas: StageCanvas, row: int, bars: Sequence[PredictionBar]) -> None:
-    """Draw bars from zero on one scale, each with its value, as thick as they fit."""
+    """Draw bars from zero on a common scale, each with its value, as thick as they fit."""
     rows = canvas.height - row
     # A bar is at least as high as its text.
     thick = next((each for each in (3, 2) if len(bars) * (each + 1) - 1 <= rows), 1)
@@ -239,7 +239,7 @@ def _figures_width(canvas: StageCanvas, figures: Sequence[KeyFigure], size: _Siz
 def _draw_figures(
     canvas: StageCanvas, figures: Sequence[KeyFigure], row: int, size: _Sizes, label: Size = 1
 ) -> None:
-    """Draw numbers with unit and label, spread over the width; the last ones are left out if they do not fit."""
+    """Draw numbers with unit and label, spread over the width; trailing numbers that do not fit are left out."""
     shown = list(figures)
     while shown and not _fits(canvas, shown, size, label):
         shown.pop()

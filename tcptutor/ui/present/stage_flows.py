@@ -146,7 +146,7 @@ def _draw_bars(canvas: StageCanvas, view: FlowsView, top: int, bottom: int) -> N
 
 
 def _draw_axis(canvas: StageCanvas, upper: float, top: int, bottom: int) -> int:
-    """Draw both axes, and return the first column right of the vertical one."""
+    """Draw both axes, and return the first column right of the vertical axis."""
     rows, tall = bottom - top, canvas.text_height(1)
     scale, unit = units.axis_unit(upper, "rate")
     ticks = round_ticks(upper / scale, max(1, rows // 5))

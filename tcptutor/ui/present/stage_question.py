@@ -16,7 +16,7 @@ from tcptutor.ui.widgets.page.text import inline
 
 LETTER = "letter"
 _AMPLE = 1.6
-"""Lines in which results have ample room, as a multiple of those that they need."""
+"""Lines that give results ample room, as a multiple of the lines they need."""
 _MOST_SPARE = 2
 """Free lines to add between two choices at most."""
 
@@ -88,7 +88,7 @@ def draw_question_line(canvas: StageCanvas, text: str, fewest: int) -> int:
 def draw_answer(
     canvas: StageCanvas, question: str, right: Sequence[str], reasons: Sequence[str], zoom: int = 0
 ) -> None:
-    """Draw what is right in large letters, with the question above and the reasons below; all are Markdown."""
+    """Draw the right answer in large letters, with the question above and the reasons below; all are Markdown."""
     for smaller in dict.fromkeys((zoom, -1)):
         tried, row = canvas.blank(), 0
         for line in canvas.wrap(_plain(question), canvas.width, 1):

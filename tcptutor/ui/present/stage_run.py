@@ -64,10 +64,10 @@ class StageRun:
         """False if something has arrived since the last drawing began."""
 
     def take(self, raw: msgspec.Raw) -> None:
-        """Add an event of the lab; called by the event loop alone.
+        """Add an event of the lab; called only from the event loop.
 
         Raises:
-            msgspec.MsgspecError: It is no event.
+            msgspec.MsgspecError: `raw` is no event.
         """
         event = event_decoder.decode(raw)
         add(self.live.run, event)
@@ -82,12 +82,12 @@ class StageRun:
                 pass
 
     def end(self) -> None:
-        """Mark a run whose last event never comes."""
+        """Mark a run as ended without its last event."""
         if self.live.in_progress:
             self.live.state, self.is_up_to_date = "ended", False
 
     async def draw_scene(self) -> None:
-        """Compute chart and figures of what has arrived."""
+        """Compute chart and figures of the data received so far."""
         live, self.is_up_to_date = self.live, True
         if live.expectation is None:
             live.expectation = await background.expectation(live.run.experiment)

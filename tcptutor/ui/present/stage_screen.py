@@ -39,7 +39,7 @@ _DRAW_INTERVAL_S = 0.25
 _FRAME_S = 0.15
 """Seconds between two frames of a figure."""
 _REFUSAL_S = 5.0
-"""Seconds for which the foot says why a key did nothing."""
+"""Seconds for which the foot explains why a key had no effect."""
 _ROOMY = (100, 30)
 """Columns and lines from which the stage has a margin."""
 _PARTS = 4
@@ -52,7 +52,7 @@ _DRIVING = frozenset({"step", "black", "run", "stop_run", "list", "discuss", "vo
 
 
 class StageScreen(LectureScreen):
-    """What the room sees. `send` sends commands to the lecture process."""
+    """Screen for the room. `send` sends commands to the lecture process."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         priority("m", "play", "play", "stage.play", "play the figure again"),
@@ -78,7 +78,7 @@ class StageScreen(LectureScreen):
         self._problem = ""
         """Reason why the screen may be out of date; empty while the lecture process answers."""
         self._refusal = ""
-        """Reason why the last key did nothing; empty after some seconds."""
+        """Reason why the last key had no effect; empty after `_REFUSAL_S`."""
         self._hiding: Timer | None = None
         """Timer that removes the refusal."""
         self._zoom = settings.stage_zoom
@@ -88,7 +88,7 @@ class StageScreen(LectureScreen):
         self._pace = Pace(self, _DRAW_INTERVAL_S, self._update_run)
         self._is_computing = False
         self._playback: Playback | None = None
-        """Motion of the figure on the slide; None for a still one."""
+        """Motion of the figure on the slide; None for a still figure."""
         self._player: Timer | None = None
 
     @property
@@ -139,7 +139,7 @@ class StageScreen(LectureScreen):
         self.draw()
 
     def show_refusal(self, reason: str) -> None:
-        """Show in the foot for some seconds why a key did nothing."""
+        """Explain in the foot for `_REFUSAL_S` why a key had no effect."""
         if self._hiding is not None:
             self._hiding.stop()
         self._refusal = reason
@@ -234,7 +234,7 @@ class StageScreen(LectureScreen):
         self.show_refusal(_AS_LARGE_AS_IT_FITS if is_same and by > 0 else _SMALLEST if is_same else "")
 
     def _shown(self) -> list[object]:
-        """Return what headline and body show."""
+        """Return the content of headline and body."""
         views = [self.query_one(f"#{id_}", StageView) for id_ in ("stage-head", "stage-body")]
         return [(*view.lines, *view.scaled) for view in views]
 
@@ -259,7 +259,7 @@ class StageScreen(LectureScreen):
         return StageCanvas(max(width, 1), max(height, 1), is_scaled=self._is_scaled)
 
     def _foot(self, width: int) -> StageCanvas:
-        """Draw the foot, higher if what it says needs several lines."""
+        """Draw the foot, higher if its text needs several lines."""
         assert self._slides is not None
         foot = self._canvas(width, 2 if self._is_scaled else 1)
         number = f"{self.talk.place.slide + 1}/{len(self._slides.lecture.slides)}"
@@ -344,6 +344,6 @@ class StageScreen(LectureScreen):
 
 
 def _progress(talk: Talk) -> tuple[object, ...]:
-    """Return what commands change."""
+    """Return the state that commands can change."""
     poll = talk.poll
     return talk.place, talk.is_black, talk.run.state, poll.phase if poll is not None else None

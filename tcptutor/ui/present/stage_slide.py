@@ -1,7 +1,7 @@
-"""The slide on the stage: what is revealed so far, as a drawing of any size.
+"""The slide on the stage: the steps revealed so far, as a drawing of any size.
 
-Texts stand alone, as large as they fit, until a figure, a question or a run is revealed, which then gets the room;
-a text that comes after it takes its place.
+Texts fill the slide, as large as they fit, until a figure, a question or a run is revealed and takes the space; a
+later text replaces it.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class StageSlide:
     def __init__(self, lecture: Lecture, course: Course, seed: str = "") -> None:
         self.lecture, self._course, self._seed = lecture, course, seed
         self._curves: dict[tuple[str, str], CurveScene | None] = {}
-        """Curves by module and page; None while one is measured, and if no run is prepared."""
+        """Curves by module and page; None during measurement, or if no run is prepared."""
         self._fitted: dict[tuple[int, int], FittedFigure] = {}
         """Forms of `_fitted_figure` by width and lines."""
         self._fitted_figure: Figure | None = None
@@ -91,7 +91,7 @@ class StageSlide:
     def draw_body(
         self, canvas: StageCanvas, talk: Talk, run: StageRun | None, zoom: int, t: float | None = None
     ) -> None:
-        """Draw what is revealed, and a moving figure at the instant `t` of its motion."""
+        """Draw the revealed steps, and a moving figure at the instant `t` of its motion."""
         slide, last = self.revealed(talk)
         match last:
             case None:
@@ -290,7 +290,7 @@ def _texts(steps: Sequence[AnyStep]) -> list[Block]:
 
 
 def _right_answers(asked: AskedRound | None, activity: Activity) -> list[str]:
-    """Return what is right in words, an order with its numbers; nothing if only the run can tell."""
+    """Return the right answers in words, an order with its numbers; empty if they depend on the run."""
     match activity:
         case Order():
             return [f"{number}. {text}" for number, text in enumerate(activity.listed, start=1)]

@@ -48,7 +48,7 @@ class StageView(SlicedLines):
         return style + Style(bgcolor=super().cell_style(back).color) if back else style
 
     def _refresh_cells(self, text: ScaledText) -> None:
-        """Draw the blank cells below a text anew, which removes what the terminal drew over them."""
+        """Redraw the blank cells below a text, which erases the text's scaled image."""
         area = Region(text.column, text.row, text.width, text.scale)
         for part in self._slices:
             start, end = self._borders[part.number : part.number + 2]

@@ -49,12 +49,12 @@ class EditedCourse(NamedTuple):
     problems: tuple[ContentError, ...]
     """Problems of the files that cannot be read."""
     files: Mapping[PageKey, str]
-    """Path of each page's file in the course, that of its translation if there is one; also of unreadable pages."""
+    """Path of each page's file in the course, or of its translation; includes unreadable pages."""
     outdated: frozenset[PageKey] = frozenset()
     """Pages that cannot be read now."""
 
     def file(self, page: ModulePage) -> str:
-        """Return the path of a page's file in the course; empty without one."""
+        """Return the path of a page's file in the course; empty if unknown."""
         return self.files.get(_key(page), "")
 
 
@@ -87,7 +87,7 @@ def _file(root: Path, language: str, original: Path) -> str:
 
 
 def _with_pages_from_before(now: EditedCourse, before: EditedCourse) -> EditedCourse:
-    """Return the course with the last good version of pages whose files are there and cannot be read."""
+    """Restore the last good version of pages whose files exist but cannot be read."""
     earlier = {module.id: module for module in before.course.modules}
     outdated: set[PageKey] = set()
 
@@ -116,22 +116,22 @@ def _with_pages_from_before(now: EditedCourse, before: EditedCourse) -> EditedCo
 
 
 class NextPage(NamedTuple):
-    """What to show after a change of files."""
+    """Page to show after a change of files."""
 
     page: ModulePage
     notice: str = ""
     """Line about a page that was renamed or deleted."""
     is_same: bool = True
-    """True for the same page, which may have another name now."""
+    """True for the same page, possibly renamed."""
 
 
 def first_page(edited: EditedCourse) -> ModulePage | None:
-    """Return the first page that can be read; None without one."""
+    """Return the first readable page; None if no page is readable."""
     return next((ModulePage(module, step) for module in edited.course.modules for step in module.steps), None)
 
 
 def next_page(here: ModulePage, before: EditedCourse, now: EditedCourse) -> NextPage:
-    """Return the page to show after a change: the same one, the same one under its new name, or its neighbor."""
+    """Return the page to show after a change: the same page, possibly renamed, or its neighbor."""
     key = _key(here)
     if found := _find(now.course, key):
         return NextPage(found)
@@ -153,13 +153,13 @@ def is_shown_as(one: ModulePage, other: ModulePage) -> bool:
 
 
 def sorted_problems(problems: Iterable[str], file: str, root: Path) -> list[LocatedProblem]:
-    """Return problems with their places, those of `file` first."""
+    """Return problems with their places, sorted so that problems of `file` come first."""
     found = [locate(each, root) for each in problems]
     return sorted(found, key=lambda each: each.file != file)
 
 
 def reasons(edited: EditedCourse, page: ModulePage, root: Path) -> list[LocatedProblem]:
-    """Return why a page cannot be read, its own file's problems first; nothing for a page that can be read."""
+    """Return the first problem of an unreadable page, its own file's first; empty for a readable page."""
     if _key(page) not in edited.outdated:
         return []
     return sorted_problems(map(str, edited.problems), edited.file(page), root)[:1]

@@ -31,7 +31,7 @@ class LintResult(NamedTuple):
 
 
 class LintPanel(VerticalScroll, can_focus=False):
-    """The linter's lines: file, line and remedy, those of the page on the screen first."""
+    """The linter's problems: file, line and remedy, the current page's problems first."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -83,7 +83,7 @@ class UnreadableNotice(Static):
         self.display = False
 
     def show(self, problems: Sequence[LocatedProblem]) -> None:
-        """Show why the page cannot be read; nothing without a reason."""
+        """Show the reasons why the page cannot be read; hide the panel without a reason."""
         self.display = bool(problems)
         lines = [Content.assemble(("✗ ", "bold $error"), problem_line(each)) for each in problems]
         below = Content.styled("  Below: the page as it was before.", "$text-muted")

@@ -172,7 +172,7 @@ def _time_of_day() -> str:
 
 
 async def _in_daemon_thread(find: Callable[[], Sequence[str]]) -> Sequence[str]:
-    """Return what `find` returns in a thread that ends with the program."""
+    """Return the result of `find`, called in a thread that ends with the program."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[Sequence[str]] = loop.create_future()
 

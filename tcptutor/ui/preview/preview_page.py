@@ -19,7 +19,7 @@ from tcptutor.ui.widgets.bars import KeyBar, TopBar
 _NEXT_TO = 120
 """Columns from which the linter's lines are next to the page."""
 _COLUMNS = 40
-"""Columns of these lines, and one more for each ten columns of a wider terminal."""
+"""Least columns of the linter's problems; a wider terminal adds a tenth of its extra width."""
 
 
 class PagePlace(NamedTuple):
@@ -81,7 +81,7 @@ class PreviewPage(LessonScreen):
         self._lint.show(result)
 
     def show_reasons(self, problems: Sequence[LocatedProblem]) -> None:
-        """Show why the page's file cannot be read, above the page as it was before; nothing without a reason."""
+        """Show the reasons why the page's file cannot be read, above the page's last good version."""
         self._unreadable.show(problems)
 
     def fit(self, wide: bool, tall: bool) -> None:

@@ -95,7 +95,7 @@ class Tutor(Protocol):
         """False until something has needed the bench, after the first frame."""
 
     def home_facts(self) -> HomeFacts:
-        """Return what the home screen shows of the student's work."""
+        """Return facts about the student's work for the home screen."""
 
     def choose_motion(self, on: bool) -> None:
         """Turn the motion of figures on or off."""
@@ -110,10 +110,10 @@ class Tutor(Protocol):
         """Ring the terminal's bell at the end of a long run, or not, now and in later sessions."""
 
     def change_course(self, course: KnownCourse) -> None:
-        """Leave this course for another one of the student's."""
+        """Switch to a different course of the student."""
 
     def choose_theme(self, name: str) -> None:
-        """Show all in that theme, now and in later sessions."""
+        """Use that theme, now and in later sessions."""
 
     @property
     def has_marks(self) -> bool:
@@ -203,12 +203,12 @@ class TutorScreen(WorkersEndFirst, Screen[None]):
 
     @property
     def chosen_module(self) -> Module | None:
-        """The module under the cursor; None if there is none."""
+        """The module under the cursor; None without a module."""
         return None
 
     @property
     def takes_text(self) -> bool:
-        """True while a field or a shell gets the letters."""
+        """True while a field or a shell receives typed letters."""
         return False
 
     async def take(self, event: events.Key | events.Paste) -> bool:  # noqa: ARG002
@@ -265,7 +265,7 @@ class TutorScreen(WorkersEndFirst, Screen[None]):
         """Update after a change of the daily goal."""
 
     def enrolment_changed(self) -> None:
-        """Update after another program has enrolled the student; pages start again by themselves."""
+        """Update after a different program has enrolled the student; pages restart by themselves."""
 
     def bench_changed(self, message: Message) -> None:
         """Update after a message of the bench: see `tcptutor.ui.messages`."""
@@ -313,7 +313,7 @@ class TutorScreen(WorkersEndFirst, Screen[None]):
         return self._work_line(bench) or bench.state.headline(self.lab_shown)
 
     def _work_line(self, bench: Bench) -> str:
-        """Return what the lab does; empty if it does nothing."""
+        """Describe the activity of the lab; empty if it is idle."""
         live, sweep = bench.live, bench.sweep
         if bench.session.stage == "starting":
             return "the lab is starting for the terminal"

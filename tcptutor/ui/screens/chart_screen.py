@@ -44,7 +44,7 @@ POINTS: list[BindingType] = [
         f"the cursor: on by {_FAST}",
     ),
 ]
-"""The same for keys that move a figure of a page while there is no cursor."""
+"""Bindings to list before a screen's own keys for moving figures, which apply without a cursor."""
 
 _BINDINGS: list[BindingType] = [
     *ARROWS,

@@ -188,7 +188,7 @@ class HandInRunScreen(StoredScreen):
 
 
 def _run_in(hand_ins: Sequence[Path], id: str) -> Run | None:
-    """Return a run of one of the student's hand-ins; None if it is in none of them, or damaged."""
+    """Return a run from the student's hand-ins; None if it is missing or damaged."""
     for path in hand_ins:
         with contextlib.suppress(TutorError), open_hand_in(path) as opened:
             return opened.run(id)[0]

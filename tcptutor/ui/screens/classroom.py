@@ -18,7 +18,7 @@ from tcptutor.ui.widgets.bars import TopBar
 _BAR_LINES, _TALL_BAR_LINES = 3, 6
 _NARROWEST = 60
 _OPENED = ("students", "pages", "questions")
-"""Tables whose rows Enter opens."""
+"""Tables whose rows open with Enter."""
 
 
 class ClassScreen(TableScreen):
@@ -148,7 +148,7 @@ class ClassScreen(TableScreen):
         return super().check_action(action, parameters)
 
     def leave(self) -> None:
-        """Close an opened histogram; below this screen is nothing."""
+        """Close an opened histogram; the screen itself stays, as the bottom of the stack."""
         self._has_histogram = False
         self._show_histogram()
         self.refresh_bindings()

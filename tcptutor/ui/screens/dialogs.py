@@ -55,7 +55,7 @@ ResetChoice = Literal["page", "module", "restore"]
 
 
 class ResetScreen(ModalScreen[ResetChoice]):
-    """Asks what to reset, or whether to bring the work before the latest reset back. Enter means no."""
+    """Dialog to choose what to reset, or to restore the work before the latest reset. Enter means no."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "choose('page')", "this page", id="reset.page"),
@@ -93,7 +93,7 @@ class ResetScreen(ModalScreen[ResetChoice]):
 
 
 def confirm_terminal_close() -> ConfirmScreen:
-    """Return the question before a run while the terminal of another page is open."""
+    """Return the question before a run while a different page's terminal is open."""
     return ConfirmScreen(
         "Close the terminal of the other page?",
         "It is using the lab, so nothing else can run. Its runs are saved.",

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class FilteredListScreen(TutorScreen, Generic[T]):
-    """Screen with a filtered list. Subclasses list the entries that match `_words`, and open the chosen one."""
+    """Screen with a filtered list. Subclasses list the entries that match `_words`, and open the chosen entry."""
 
     AUTO_FOCUS = ""
 
@@ -42,7 +42,7 @@ class FilteredListScreen(TutorScreen, Generic[T]):
         raise NotImplementedError
 
     def _choose(self) -> None:
-        """Show the entry at `_at` as the chosen one."""
+        """Mark the entry at `_at` as chosen."""
         raise NotImplementedError
 
     def action_open_chosen(self) -> None:

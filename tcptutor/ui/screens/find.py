@@ -1,4 +1,4 @@
-"""The find box: a field, the hits below it, a line about the chosen one."""
+"""The find box: a field, the hits below it, a line about the chosen hit."""
 
 from __future__ import annotations
 

@@ -25,11 +25,11 @@ from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.page.text import hanging, paragraphs
 
 _WITHOUT_FIELD = ("experiment", "scope", "type")
-"""Actions whose keys the field takes while it has the focus."""
+"""Actions whose keys go to the field while it has the focus."""
 
 
 class GlossaryScreen(FilteredListScreen[Term]):
-    """Terms in a list, the chosen one next to it."""
+    """List of terms, next to the definition of the chosen term."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         priority("enter", "open_chosen", "read", "glossary.read", "the page that explains the term"),
@@ -138,7 +138,7 @@ class GlossaryScreen(FilteredListScreen[Term]):
     # The list and the entry
 
     def _filter(self, wanted: Term | None) -> None:
-        """List the terms with the typed words: those that have them in their names before others."""
+        """List the terms that match the typed words, matches in names first."""
         words = self._words.value.split()
         terms = self._all if self._is_all or words else self._of_page
         by_name = [term for term in terms if _has(words, " ".join(term.forms))]

@@ -140,7 +140,7 @@ class HistoryScreen(TutorScreen):
 
     def on_screen_resume(self) -> None:
         super().on_screen_resume()
-        # A run may have been made, or deleted by another program, meanwhile. What is known is drawn first.
+        # A run may have been made, or deleted by another program, meanwhile. Known runs are drawn first.
         self.call_after_refresh(self._read)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -177,7 +177,7 @@ class HistoryScreen(TutorScreen):
             self._history.save()
 
     def _start(self, work: Callable[[], Coroutine[Any, Any, None]], group: str) -> None:
-        """Start a worker in place of those of its group; deletions follow each other."""
+        """Start a worker that replaces its group's workers; deletions run in sequence."""
         # A function: a coroutine would never be awaited if the screen is left before the worker starts.
         self.run_worker(work, group=group, exclusive=group != _DELETION)  # type: ignore[arg-type]
 
@@ -318,7 +318,7 @@ class HistoryScreen(TutorScreen):
             self.app.push_screen(OpenedRunScreen(loaded[0], f"Your runs · {title(listed)}"))
 
     async def _load(self, listed: list[ListedRun]) -> list[Run] | None:
-        """Load the runs; with a message, None if one cannot be read."""
+        """Load the runs; show a message and return None if a run cannot be read."""
         found = []
         for each in listed:
             try:

@@ -156,7 +156,7 @@ _KINDS = {"r": ("tcprun", "run file"), "c": ("csv", "CSV, a row per instant"), "
 
 
 class ExportScreen(ModalScreen[str]):
-    """The choice of a format; writes into `folder`, and is dismissed with what was written, or an empty text."""
+    """Dialog to choose a format; writes to `folder`, and returns a description of the export, or an empty text."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *(

@@ -320,7 +320,7 @@ class HomeScreen(SavingScreen):
             picture.update(sawtooth(columns, lines))
 
     def _show_about(self, module: Module | None) -> None:
-        """Describe a module; without one, the course to a new student, or the student's module."""
+        """Describe a module; if None, the course to a new student, or the student's module."""
         about = self.query_one("#about", Static)
         if module is None and self._facts.position is None:
             about.update(Content.assemble(WELCOME, ("\nPress Enter to begin.", "bold")))
@@ -344,7 +344,7 @@ class HomeScreen(SavingScreen):
     # The student's work
 
     def _show_work(self) -> None:
-        """Show the student's work next to the button, or where there is no room, below the modules."""
+        """Show the student's work next to the button, or below the modules if space is short."""
         beside, below = self.query(".work").results(Static)
         room = self._room
         shown, other = (beside, below) if room.has_columns else (below, beside)

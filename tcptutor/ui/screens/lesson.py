@@ -1,4 +1,4 @@
-"""A page of a module: mounting, turning, drafts, and what the page shows of the bench."""
+"""A page of a module: mounting, turning, drafts, and updates from the bench."""
 
 from __future__ import annotations
 

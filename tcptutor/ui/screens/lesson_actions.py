@@ -58,7 +58,7 @@ from tcptutor.ui.widgets.panel.panel import RunPanel
 _EXPLAINED_ON = 3
 """Pages with runs on which the signs of the models are explained."""
 _POINTED_OUT_FOR = 2.0
-"""Seconds for which the footer says which key leaves the page."""
+"""Seconds for which the footer points out the key that leaves the page."""
 
 
 class LessonActions(ChartScreen, SavingScreen):
@@ -181,12 +181,12 @@ class LessonActions(ChartScreen, SavingScreen):
 
     @property
     def _shell_footer(self) -> Entries:
-        """Footer of the shell; after the last command, F9 has nothing to type."""
+        """Footer of the shell; it omits F9 after the last command."""
         return SHELL_FOOTER if self._body.command else without(SHELL_FOOTER, "lesson.type-command")
 
     @property
     def _unused_keys(self) -> tuple[str, ...]:
-        """Ids of keys that have nothing to show or to ask on this page, or are in the edges of its panel."""
+        """Ids of keys without a function on this page, or shown in the edges of its panel."""
         used = {
             "lesson.field": self._answers.has_due,
             "lesson.network": self._body.network is not None,

@@ -151,7 +151,7 @@ class Answers:
             self._show(due, just_now=True)
 
     def skip_observation(self) -> None:
-        """Skip the question about what the run showed, which reveals the explanation."""
+        """Skip the observation question about the run, which reveals the explanation."""
         if (due := self._study.due_observation) is not None:
             self._study.skip(due)
             self._show(due, just_now=False)

@@ -43,7 +43,7 @@ class LessonBody(Container):
         """The visible parts or the part that gets the keys changed."""
 
     class TerminalReplaced(Message):
-        """The terminal has ended, and a new one waits to be opened."""
+        """The terminal has ended, and a new terminal can be opened."""
 
     def __init__(self, study: Study, page: Page, bench: Bench) -> None:
         super().__init__(id="body")
@@ -81,7 +81,7 @@ class LessonBody(Container):
 
     @property
     def other_terminal_open(self) -> bool:
-        """True while a session of another page prevents this page from running anything."""
+        """True while a session of a different page prevents runs on this page."""
         return not self.terminal_open and self.session_open
 
     @property
@@ -121,12 +121,12 @@ class LessonBody(Container):
 
     @property
     def has_commands(self) -> bool:
-        """True if the page has commands, even after the last one: F9 must not reach the shell."""
+        """True if the page has commands, even after the last command: F9 must not reach the shell."""
         return self.shell_box is not None and bool(self.shell_box.activity.commands)
 
     @property
     def command(self) -> ShownCommand | None:
-        """The page's next command; None after the last or without any."""
+        """The page's next command; None after the last command, or on a page without commands."""
         return self.shell_box.command if self.shell_box is not None else None
 
     def can(self, action: str) -> bool | None:

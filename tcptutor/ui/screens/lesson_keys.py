@@ -195,7 +195,7 @@ _CHART_KEYS: Entries = (("cursor.toggle", "look"), ("lesson.chart", "chart"))
 """Keys in the edge of a panel's chart."""
 
 _VIEW_KEYS: Entries = (("lesson.turn", "view"),)
-"""Keys in the edge of a panel's models, or next to those of the chart."""
+"""Keys in the edge of a panel's models, or next to `_CHART_KEYS`."""
 
 EDGE_IDS = tuple(ids for ids, _ in (*_CHART_KEYS, *_VIEW_KEYS))
 """Ids of the keys in the edges of a panel, which its footer leaves out."""
@@ -217,7 +217,7 @@ CHOICE_FOOTER: Entries = (
     ("lesson.chart", "chart"),
     ("app.keys", "keys"),
 )
-"""Footer after Enter while a list of choices has the focus; its box says how to choose."""
+"""Footer after Enter while a list of choices has the focus; its box explains how to choose."""
 
 
 _TYPING_FOOTER: Entries = (
@@ -266,9 +266,9 @@ def page_footer(
         chart_only: the text is hidden, and key c shows it.
         cursor: the chart has a cursor.
         terminal: the page's terminal is open.
-        other_terminal: the terminal of another page is open.
+        other_terminal: the terminal of a different page is open.
         playing: the figure in view plays.
-        unused: ids of keys that have nothing to show or to ask on this page.
+        unused: ids of keys without a function on this page.
     """
     labels = {"lesson.chart": "text"} if chart_only else {}
     if playing:

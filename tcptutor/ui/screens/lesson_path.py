@@ -41,14 +41,14 @@ class LessonPath(LessonActions):
 
     @property
     def _is_module_finished(self) -> bool:
-        """True if nothing of the module is left on the student's path."""
+        """True if the student has completed the module's pages on the path."""
         journal = self.tutor.journal
         found = journal.progress(self.tutor.course)[self.module.id]
         of_path = pages.path_progress(self.module, found, journal.record.path)
         return of_path is not None and of_path.total > 0 and not of_path.minutes_left
 
     def _end_module(self, onward: str, target: ModulePage | None) -> None:
-        """Show what the student can do now; then go on, or home from the last module."""
+        """Show the end of the module; then continue, or return home from the last module."""
 
         def go_on(wanted: bool | None) -> None:
             if wanted and target is not None:

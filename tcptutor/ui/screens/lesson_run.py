@@ -220,7 +220,7 @@ class RunSide(Side):
         await self._recall_others(files)
 
     async def _recall_others(self, files: Iterator[str]) -> None:
-        """Load the other runs of the table: earlier runs, the comparison page's run, what-ifs."""
+        """Load the table's other runs: earlier runs, the comparison page's run, what-ifs."""
         if beside := self.activity.compare_with:
             await self._recall_complete_runs(beside, self.study.run_files(beside), 1)
         await self._recall_complete_runs(self.study.step.id, files, MAX_EARLIER)
@@ -269,7 +269,7 @@ class RunSide(Side):
             self._compare(live)
 
     def _explain(self, live: Live, scroll: bool) -> None:
-        """Show the explanation of the run, or first the question about what it showed."""
+        """Show the explanation of the run, or first the observation question."""
         due = self.study.due_observation
         live.awaits_observation = due is not None
         if due is None:
@@ -333,7 +333,7 @@ class RunSide(Side):
             self.widget.show_guess(self._guess())
 
     def _guess(self) -> Guess | None:
-        """Return the prediction of a number as far as it is typed; None on a page without one."""
+        """Return the numeric prediction as typed so far; None on a page without a prediction."""
         for box in self.page.boxes:
             if isinstance(predict := box.activity, Predict) and not predict.about_curve:
                 first = self.study.record_of(predict).first

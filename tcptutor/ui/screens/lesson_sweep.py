@@ -94,7 +94,7 @@ class SweepSide(Side):
         elif due is not None:
             self.page.box(due).demand_response()
         else:
-            if live is None or live.replayed or self.bench.replays:  # there is one recording of each
+            if live is None or live.replayed or self.bench.replays:  # each sweep has a single recording
                 live = self._new_sweep()
             elif live.done >= live.total and not live.suspect:
                 live.rounds += 1
@@ -145,7 +145,7 @@ class SweepSide(Side):
         self.widget.post_message(RunLoaded())
 
     def _explain(self, scroll: bool) -> None:
-        """Show the explanation of the sweep, or first the question about what it showed."""
+        """Show the explanation of the sweep, or first the observation question."""
         due = self.study.due_observation
         if due is None:
             self.page.show_after(scroll)

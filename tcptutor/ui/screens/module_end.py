@@ -1,4 +1,4 @@
-"""End of a module: what the student can do now, the best and the worst prediction, the error over time."""
+"""End of a module: learning objectives, the best and the worst prediction, the error over time."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ class ModuleEndScreen(ModalScreen[bool]):
 
 
 def module_end(tutor: Tutor, module: Module, onward: str) -> ModuleEndScreen:
-    """Return the summary of the student's work in a module; `onward` says where Enter leads."""
+    """Return the summary of the student's work in a module; `onward` describes the target of Enter."""
     summary = summarize(tutor.journal.record, module)
     return ModuleEndScreen(tutor, module, summary, onward, moves=not tutor.motion.off_because)
 

@@ -1,4 +1,4 @@
-"""The field for what is wrong on a page, for the teacher."""
+"""The dialog to report a mistake on a page to the teacher."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tcptutor.ui.widgets.bars import KeyBar
 
 
 class ReportScreen(ModalScreen[str]):
-    """A one-line field, dismissed with the student's line; None if closed."""
+    """A single-line field, dismissed with the student's report; None if closed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "close", priority=True, id="report.close"),

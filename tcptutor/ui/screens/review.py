@@ -1,4 +1,4 @@
-"""Review: the questions that are due, one at a time, for two minutes; or practice, which is not recorded."""
+"""Review: due questions, shown singly for two minutes; or practice, which is not recorded."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class ReviewScreen(SavingScreen):
         self._reviews = reviews
         self._cards = reviews.session
         self._at = 0
-        """Index of the question on the screen; past the last one at the end."""
+        """Index of the question on the screen; the number of questions at the end."""
         self._question: ReviewQuestion | None = None
         """The question on the screen; None while it is loaded, and at the end."""
         self._box: ActivityBox[Any] | None = None

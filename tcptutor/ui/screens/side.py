@@ -58,7 +58,7 @@ class Side:
 
     @property
     def environment(self) -> Environment | None:
-        """Environment of the run or sweep shown; None if nothing has run."""
+        """Environment of the run or sweep shown; None before the first run."""
         return None
 
     @property

@@ -101,7 +101,7 @@ class StoredScreen(ChartScreen):
 
 
 class OpenedRunScreen(StoredScreen):
-    """A stored run over the screen that it was opened from; Esc returns there."""
+    """A stored run, on top of the screen that opened it; Esc returns."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "back", id="stored.back", tooltip="back to where the run was opened"),

@@ -52,7 +52,7 @@ def ask(app: App[Any], bench: Bench, base: WhatIfBase) -> None:
 
 
 def _page_of(live: Live) -> tuple[str, str]:
-    """Return module and step to store the run under: those of its base run, or the bench's without a page."""
+    """Return module and step to store the run under: its base run's, or the bench's if no page owns it."""
     own = live.is_repeatable or live.changed_from is not None
     return (live.module, live.step) if own else PLACE
 

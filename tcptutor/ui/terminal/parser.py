@@ -78,7 +78,7 @@ class Parser:
             elif text[at] == "\x1b":
                 at = self._escape(text, at)
             else:
-                if text[at] < "\x20":  # C1 as characters of UTF-8 mean nothing
+                if text[at] < "\x20":  # C1 characters have no function in UTF-8
                     self._actions.control(text[at])
                 at += 1
 
@@ -90,7 +90,7 @@ class Parser:
             if len(match[0]) <= MAX_SEQUENCE:
                 self._pending = match[0]
         elif text.startswith("[", at + 1):
-            match = _BODY.match(text, at + 2)  # interrupted by another control
+            match = _BODY.match(text, at + 2)  # interrupted by a control character
         elif match := _ESCAPE.match(text, at):
             if not match[1] and match[2] in _STRING_OPENERS:
                 self._string = match[2]

@@ -23,7 +23,7 @@ class TopBar(Widget):
         self._place = self._short = self._count = ""
         self._lab = ""
         self.seen_at = math.inf
-        """Monotonic time of the first drawing, s; a key pressed earlier was meant for another screen."""
+        """Monotonic time of the first drawing, s; a key pressed earlier was meant for the previous screen."""
 
     def show_place(self, place: str, short: str = "", count: str = "") -> None:
         """Show the current place, or `short` where it does not fit, and `count`, like "2/32"."""

@@ -46,7 +46,7 @@ class HitList(Widget):
         """Index of the hit at the cursor."""
 
     def show(self, hits: Sequence[Hit], chosen: int) -> None:
-        """Show these hits, with the cursor on the one of that index."""
+        """Show `hits`, with the cursor on index `chosen`."""
         self._hits, self._lines, self._top = hits, list(_lines(hits)), 0
         self.move_to(chosen)
 

@@ -1,4 +1,4 @@
-"""Lines of the map: modules, what is left, filters, a row per page, and facts about the chosen page."""
+"""Lines of the map: modules, remaining work, filters, a row per page, and facts about the chosen page."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _listed(numbers: Sequence[str], shown: int) -> str:
 
 
 def filter_line(pages: Sequence[MapPage], chosen: int, width: int) -> Content:
-    """Return the filters, each after its key, with the number of pages in brackets where there is room."""
+    """Return the filters, each after its key, with the number of pages in brackets if space permits."""
     counts = [sum(map(each.keeps, pages)) for each in FILTERS]
     lines = [
         Content(" " * gap).join(
@@ -89,7 +89,7 @@ def _chip(number: int, count: int, is_chosen: bool, is_counted: bool) -> Content
 
 
 def page_row(page: MapPage, width: int, *, is_here: bool) -> Content:
-    """Return sign, number, title, kind, minutes and state of a page; a page that is left stands out."""
+    """Return sign, number, title, kind, minutes and state of a page; a page still to do is bold."""
     sign, hue = SIGNS[page.state]
     style = "bold" if page.is_left else "" if page.is_on_path else "$text-muted"
     room = width - len("●✓ 12  ") - _KIND - _MINUTES - _STATE - len("      ★ ")

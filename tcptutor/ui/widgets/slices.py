@@ -34,7 +34,7 @@ class SlicedLines(Widget):
         """Columns of the slice borders as last laid out, which may lag behind a change of size."""
 
     def slice_borders(self, width: int) -> list[int]:
-        """Return the columns at which slices begin, and the end of the last one."""
+        """Return the columns at which slices begin, and the end of the last slice."""
         count = len(self._slices)
         return [width * number // count for number in range(count + 1)]
 

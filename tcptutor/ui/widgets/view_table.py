@@ -13,12 +13,12 @@ from tcptutor.grading.views import BAR_CHARACTERS, TableView
 
 _PADDING = 1
 _SHORT = 16
-"""Columns up to which a text is shown whole."""
+"""Columns up to which a text is never shortened."""
 _LEAST = 12
 """Least columns of a cut text; with less room it is left out."""
 _LOOKS = {"✓": "good", "◐": "partial", "?": "partial", "✗": "bad", "○": "muted", "–": "muted"}
 _NAMES = 2
-"""Columns that may contain the name of a row: the first, or the one after a sign."""
+"""Number of leading columns that may contain the name of a row: the first, or the second after a sign."""
 _DOWN, _UP = " ▼", " ▲"
 
 
@@ -80,7 +80,7 @@ class ViewTable(DataTable[Text]):
 
 
 def column_widths(heads: Sequence[str], view: TableView, rows: Sequence[int], room: int) -> list[int]:
-    """Return the width of each column, 0 for an empty one and for one that finds no room.
+    """Return the width of each column, 0 for a column that is empty or does not fit.
 
     Long texts share the width that the other columns leave.
     """

@@ -1,1 +1,1 @@
-"""Chart of a run: axes, scene, curves and strips over one time axis."""
+"""Chart of a run: axes, scene, curves and strips over a common time axis."""

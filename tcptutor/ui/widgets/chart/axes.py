@@ -28,7 +28,7 @@ def frame(width: int, height: int, across: Ticks, up: Ticks, ruled: bool) -> tup
         height: Lines of the chart; the time axis follows below.
         across: Ticks of the time axis, in columns from the left; without a label if it is blank.
         up: Ticks of the vertical axis, in lines from the bottom.
-        ruled: Whether the time axis has a ruler, which takes another line.
+        ruled: Whether the time axis has a ruler, which takes an extra line.
     """
     names = {height - 1 - at: name[: GUTTER - 1] for at, name in up}
     lines = [

@@ -39,10 +39,10 @@ def scene_of(
 
     Args:
         live: The run.
-        history: Its samples, or those of a part of its time.
+        history: Samples of the run, or of a part of it.
         own: The student's prediction.
         flow: Flow to draw where the others form a band.
-        quantity: Quantity of the chart; None for the one that the page asks about.
+        quantity: Quantity of the chart; None for the quantity that the page asks about.
     """
     experiment = live.run.experiment
     tcp = [history.flows[number] for number in sorted(history.flows)]
@@ -52,7 +52,7 @@ def scene_of(
     quantity = quantity or live.charted
     if quantity == "throughput":
         return throughput_scene(live, history, own, flow)
-    # A what-if shows its base run, whose RTT is not kept for charts.
+    # A what-if shows its base run, whose RTT is not stored for charts.
     if quantity == "rtt" and live.changed_from is None:
         return rtt_scene(live, history, flow)
     curves = [
@@ -93,7 +93,7 @@ def scene_of(
 def _near_references(
     references: Sequence[GuideLine], original: Sequence[FlowCurve], warm: int
 ) -> list[GuideLine]:
-    """Return the reference lines near enough to the data to widen the axis of a what-if."""
+    """Return the reference lines close enough to the data to extend the axis of a what-if."""
     measured = max(
         (value for each in original for value in each.high[warm:] if not isnan(value)), default=0.0
     )

@@ -66,7 +66,7 @@ def _curve_style(curve: FlowCurve, number: int) -> str:
 
 
 def render(scene: Scene, width: int, height: int, ruled: bool) -> list[Line]:
-    """Return `height` lines of chart, then one or two lines of time axis."""
+    """Return `height` lines of chart, then the time axis, two lines if ruled."""
     across = axes.columns(width)
     layers = _background_layers(scene, across, height)
     layers += [_curve_layer(each, 0, scene.top, across, height, ORIGINAL_STYLE) for each in scene.original]
@@ -250,7 +250,7 @@ def _is_dense(scene: Scene, across: int, height: int) -> bool:
 
 
 def _peak_place(scene: Scene, across: int) -> int | None:
-    """Return the column of the label of a peak that the axis cuts off, next to it; None if curves are there."""
+    """Return the column for the label of a cut-off peak, next to the peak; None if curves are in the way."""
     if not scene.peak or scene.flows > 1 or len(scene.curves) != 1:
         return None
     dots = 100
@@ -281,7 +281,7 @@ def _write_peak(cells: list[list[braille.Cell | None]], scene: Scene, across: in
 def _right_labels(scene: Scene, height: int) -> dict[int, Line]:
     """Return labels right of the chart by line from the top: flows near the ends of their lines, ticks at values.
 
-    With several flows the title shows the means with their values; a label one line off would read as another
+    With several flows the title shows the means with their values; a label off by a line would read as a different
     value.
     """
     flows = _flow_names(scene, height)

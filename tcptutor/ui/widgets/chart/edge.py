@@ -24,7 +24,7 @@ class EdgeKeys(NamedTuple):
 
     chart: Keys = ()
     views: Keys = ()
-    """Keys that show another view."""
+    """Keys that switch the view."""
 
 
 def edge(title: Line, width: int, keys: Keys = ()) -> Line:

@@ -157,7 +157,7 @@ class History:
         self.flows: dict[int, FlowHistory] = {}
         self.udp: dict[int, UdpHistory] = {}
         self.queues = QueueHistory(self.is_whole), QueueHistory(self.is_whole)
-        """Queues of the bottleneck, and of a second one."""
+        """Queues of the bottleneck, and of a second bottleneck."""
         self._rates: dict[tuple[int, int], tuple[int, array[float]]] = {}
         """Cached throughput by flow and spacings, with the number of samples it was computed from."""
         self._read_rows = {"samples": 0, "queue0": 0, "queue1": 0, "udp": 0}

@@ -42,7 +42,7 @@ class Pace:
     def __init__(self, widget: Widget, interval: float, draw: Callable[[], None]) -> None:
         self._widget, self._interval, self._draw = widget, interval, draw
         self.line: LineMeter | None = None
-        """Measures the line to the terminal; None to draw whatever its rate."""
+        """Measures the line to the terminal; None to draw regardless of its rate."""
         self._last = 0.0
         self._waiting: Timer | None = None
 
@@ -91,7 +91,7 @@ class LinePanel(SlicedLines):
     # For subclasses
 
     def waiting(self, width: int, height: int) -> list[Line] | None:
-        """Return lines to show before the first picture; None once there is a picture."""
+        """Return lines to show before the first picture; None once a picture exists."""
         raise NotImplementedError
 
     def picture(self) -> Callable[[int, int], list[Line]]:
@@ -100,7 +100,7 @@ class LinePanel(SlicedLines):
 
     @property
     def has_views(self) -> bool:
-        """True if there is something to show in other views."""
+        """True if other views have content."""
         return False
 
     # Shared

@@ -22,7 +22,7 @@ EDGE_KINDS: tuple[Kind, ...] = ("mean", "expected", "you")
 _FIGURE = re.compile(r"(\d+)([.\d]*k?)(?: (.*))?")
 """Digits before the decimal point, the rest of the number, and its word."""
 _WHOLE = 3
-"""Least columns before the decimal point: those of 100 %."""
+"""Least columns before the decimal point, enough for 100 %."""
 
 
 class Column(NamedTuple):
@@ -31,7 +31,7 @@ class Column(NamedTuple):
     whole: int = _WHOLE
     """Columns before the decimal point."""
     decimals: int = 0
-    """Columns of the decimal point and what follows it."""
+    """Columns from the decimal point on."""
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Column:

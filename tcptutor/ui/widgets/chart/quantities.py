@@ -35,7 +35,7 @@ _UDP_MEAN_S = 0.5
 
 
 def throughput_scene(live: Live, history: History, own: OwnPrediction | None, flow: int = 0) -> Scene:
-    """Return the scene of each flow's throughput, averaged over whole round trips."""
+    """Return the scene of each flow's throughput, averaged over full round trips."""
     names = flow_names(live.run.experiment, history.flows)
     numbers = sorted(history.flows)
     named = {
@@ -147,7 +147,7 @@ def _rate_guides(live: Live, own: OwnPrediction | None, scale: float) -> Iterato
 
 
 def _rate_steps(live: Live, scale: float) -> Iterator[tuple[float, float]]:
-    """Yield the link's rate over time, which steps where the path changes; nothing for an unlimited link."""
+    """Yield the link's rate over time, a step per change of the path; empty for an unlimited link."""
     path, rate = live.run.experiment.path, None
     steps = [(0.0, path)]
     for change in path.all_changes:

@@ -25,7 +25,7 @@ class OwnPrediction(NamedTuple):
 
 @dataclass(frozen=True)
 class FlowCurve:
-    """Curve of a flow, or band of all flows, by step; NaN where nothing was measured."""
+    """Curve of a flow, or band of all flows, by step; NaN where no sample exists."""
 
     name: str
     low: Sequence[float]

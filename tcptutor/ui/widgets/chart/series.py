@@ -28,7 +28,7 @@ def series(live: Live, history: History) -> Iterator[tuple[str, Series]]:
     for link, queue in enumerate(history.queues[: experiment.link_count]):
         path = experiment.at_link(link).path
         if path.rate and path.queue and any(not isnan(value) for value in queue.waiting):
-            # Two queues are told apart by their switches.
+            # Two queues are named after their switches.
             name = f"at s{link + 1}" if experiment.link_count > 1 else "queue"
             first = history.warm_steps(experiment.flows.warmup) if has_ended else None
             yield QUEUE_SERIES[link], _queue(name, queue, path.queue, first)
@@ -151,7 +151,7 @@ def _throughput(live: Live, history: History) -> Series:
             if not isnan(rate):
                 total[at] = rate if isnan(total[at]) else total[at] + rate
     path = live.run.experiment.path
-    # Flows beside each other fill two links in a row at the same time.
+    # Different flows can fill two links in a row at the same time.
     link = path.rate and path.rate + (path.second_rate or 0.0)
     full = link or max((rate for _, rate in live.rates), default=1.0)
     if live.expectation is not None:

@@ -52,7 +52,7 @@ def render(scene: Scene, series: Series, width: int, height: int = 1) -> list[Li
 
 
 def by_column(series: Series, across: int) -> list[float]:
-    """Aggregate by column; NaN where nothing was measured. A column without its own step repeats its step's value."""
+    """Aggregate by column; NaN without samples. A column without its own step repeats its step's value."""
     values = []
     steps = len(series.values)
     for column in range(across):
@@ -70,7 +70,7 @@ def by_column(series: Series, across: int) -> list[float]:
 
 
 def levels(series: Series, across: int, top: int) -> list[int]:
-    """Return the level of each column, 0 to `most`; -1 where nothing was measured.
+    """Return the level of each column, 0 to `top`; -1 without samples.
 
     A mean within `_HYSTERESIS` of its previous level keeps that level, so it does not flicker.
     """
@@ -128,7 +128,7 @@ def _has_events(values: Sequence[float], across: int) -> list[bool]:
 
 
 def deduplicate_drops(shown: dict[str, Series]) -> dict[str, Series]:
-    """Return the strips with drops in one place: in the queue's strip if shown, or among the losses."""
+    """Remove duplicate drops: show them in the queue's strip if present, otherwise among the losses."""
     if "losses" not in shown or not any(name in shown for name in QUEUE_SERIES):
         return shown
     return {**shown, "losses": replace(shown["losses"], drops=())}

@@ -1,4 +1,4 @@
-"""Warm-up of a run: the time whose samples no mean counts, as a dim ground under chart and strips with its name."""
+"""Warm-up of a run: the time excluded from means, as a labeled, dim background of chart and strips."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def add_ground(line: Line, scene: Scene, across: int) -> Line:
 
 
 def write_name(cells: list[list[braille.Cell | None]], scene: Scene, across: int, covered: str) -> None:
-    """Write "warm-up" on the ground, or right of a narrow one, in a row without curves.
+    """Write "warm-up" on the background, or right of it if it is narrow, in a row without curves.
 
-    An arrow points at the end of the warm-up, since a terminal's own colors have no ground.
+    An arrow points at the end of the warm-up, since a terminal's own colors have no dim background.
 
     Args:
         cells: Rows of the chart from the top, changed in place.

@@ -68,7 +68,7 @@ class OverlayPanel(LinePanel):
 
 
 def overlay_lines(runs: Sequence[OverlaidRun], first: Quantity, width: int, height: int) -> list[Line]:
-    """Return both charts, or only the chart of `first` where there is no room, then a line for each run."""
+    """Return both charts, or only the chart of `first` if space is short, then a line for each run."""
     room = height - len(runs)
     wanted = sorted(_QUANTITIES, key=lambda each: each != first)
     if room < 2 * (_LEAST_FOR_BOTH + _AROUND):

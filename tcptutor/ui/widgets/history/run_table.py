@@ -31,7 +31,7 @@ _LEAST_WITH_SETTINGS = 96
 
 
 class RunTable(ScrollView):
-    """Lines of runs with a cursor; a click moves the cursor, a second one opens the run."""
+    """Lines of runs with a cursor; a click moves the cursor, a second click opens the run."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "runs--row",
@@ -66,7 +66,7 @@ class RunTable(ScrollView):
         return self._rows[self.cursor] if self._rows else None
 
     def move_to(self, row: int) -> None:
-        """Put the cursor on a row, as far as there are rows."""
+        """Put the cursor on a row, or on the nearest existing row."""
         self.cursor = max(0, min(row, len(self._rows) - 1))
         top, height = self.scroll_offset.y, max(1, self.size.height)
         if not top <= self.cursor < top + height:
@@ -124,7 +124,7 @@ class RunTable(ScrollView):
         return Style(bold=style.bold, color=style.color if name else None)
 
     def _cells(self, run: ListedRun, width: int) -> list[tuple[str, str]]:
-        """Return the texts of a row, each with the name of its style; empty for the usual one."""
+        """Return the texts of a row, each with its style; empty for the default style."""
         columns, settings = _flexible(width)
         letter = LETTERS[self._ticked.index(run.id)] if run.id in self._ticked else ""
         rate, cause, style = results(run)

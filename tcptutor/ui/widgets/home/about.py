@@ -18,7 +18,7 @@ from tcptutor.ui.widgets.page.text import hanging
 def entering_lines(
     journal: Journal, modules: Sequence[Module], facts: HomeFacts, module: Module
 ) -> Iterator[Content]:
-    """Yield where Enter on a module leads, and the earlier modules to finish before a new one."""
+    """Yield the target of Enter on a module, and the earlier modules to finish before a new module."""
     if journal.record.has_visited(module.id):
         step = pages.resume(journal, module)
         all_pages = facts.progress[module.id]["everything"]

@@ -1,6 +1,6 @@
 """Facts about the student's work for the home screen, and their copy on disk.
 
-The copy spares the first frame reading the whole journal and the pages of all begun modules.
+With the copy, the first frame need not read the complete journal and the pages of all begun modules.
 """
 
 from __future__ import annotations

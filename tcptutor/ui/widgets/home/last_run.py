@@ -1,4 +1,4 @@
-"""The student's last run on the home screen: its throughput as a small chart, and what came of it."""
+"""The student's last run on the home screen: its throughput as a small chart, and its result."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _Finished(NamedTuple):
 
 
 class LastRun(Static):
-    """Chart of the last run; hidden until it is loaded, and without one."""
+    """Chart of the last run; hidden until it is loaded, or if no run exists."""
 
     def __init__(self) -> None:
         super().__init__(id="last-run", markup=False)

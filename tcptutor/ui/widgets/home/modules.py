@@ -1,4 +1,4 @@
-"""Modules on the home screen: a row each, or a card each where there is room."""
+"""Modules on the home screen: a row each, or a card each if space permits."""
 
 from __future__ import annotations
 
@@ -86,11 +86,11 @@ def layout(
 
     Args:
         modules: The modules.
-        progress: Progress by module and path; without unknown paths, all but the student's own are left out.
+        progress: Progress by module and path; if any is missing, only the student's path is shown.
         here: Id of the student's module, which gets a mark; empty for none.
         width: Columns.
-        path: The student's path, which stands out.
-        cards: Return three lines per module instead of one, and an empty line of heads.
+        path: The student's path, which is highlighted.
+        cards: Return three lines per module instead of a single line, and an empty line of heads.
         is_plain: Draw bars in characters that every font has.
     """
     is_known = all(of in progress[each.id] for each in modules for of in PATHS)

@@ -15,7 +15,7 @@ from tcptutor.theory.trajectory import Bottleneck, Source, trajectories
 _SAWTOOTH = Bottleneck(rate=10e6, rtt=0.06, queue=60_000)
 _SECONDS = 26.0
 _FROM_S = 2.0
-"""Start of what is drawn, s: slow start would take most of the height."""
+"""Start of the drawing, s: slow start would take most of the height."""
 
 _ROOM = 1.1
 """Upper end of the last run's chart, as a multiple of the highest value."""
@@ -54,7 +54,7 @@ def throughput(points: Sequence[tuple[float, float]], link: float | None, width:
     Args:
         points: (s, bit/s), in order; at least one.
         link: Rate of the link, bit/s; None for an unlimited link.
-        width: Columns of cells, those of the labels included.
+        width: Columns of cells, including labels.
         height: Rows of cells.
     """
     highest = max(rate for _, rate in points)
@@ -85,7 +85,7 @@ def throughput(points: Sequence[tuple[float, float]], link: float | None, width:
 def _averaged(
     points: Sequence[tuple[float, float]], end: float, columns: int
 ) -> Iterator[tuple[float, float]]:
-    """Yield a point per column of dots: time and mean rate of the points there."""
+    """Yield a point per column of dots: time and mean rate of the column's points."""
     for column, group in groupby(points, lambda point: min(columns - 1, int(point[0] / end * columns))):
         rates = [rate for _, rate in group]
         yield (column + 0.5) / columns * end, sum(rates) / len(rates)

@@ -18,7 +18,7 @@ from tcptutor.ui.widgets.home.text import count_pages
 
 
 def title_lines(title: str, facts: HomeFacts) -> Iterator[Content]:
-    """Yield the title, and both paths with progress and time left; the student's own path stands out."""
+    """Yield the title, and both paths with progress and time left; the student's path is highlighted."""
     yield Content.styled(title, "bold")
     for path in PATHS:
         found = [each[path] for each in facts.progress.values() if path in each]

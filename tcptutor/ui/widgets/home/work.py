@@ -27,7 +27,7 @@ _SHOWN_PAGES = 3
 
 
 def due_lines(reviews: Reviews | None, width: int) -> Iterator[Content]:
-    """Yield "3 questions are due, about 2 min: v asks them"; nothing if none is due."""
+    """Yield "3 questions are due, about 2 min: v asks them"; empty if no question is due."""
     if reviews is None or not reviews.due:
         return
     due, asked = len(reviews.due), len(reviews.session)
@@ -41,7 +41,7 @@ def due_lines(reviews: Reviews | None, width: int) -> Iterator[Content]:
 
 
 def due_of_module(reviews: Reviews | None, module: Module) -> Iterator[Content]:
-    """Yield the number of due questions of a module; nothing without any."""
+    """Yield the number of due questions of a module; empty if no question is due."""
     due = [card for card in reviews.due if card.module.id == module.id] if reviews else []
     if due:
         yield Content(f"{len(due)} question{' is' if len(due) == 1 else 's are'} due for review")

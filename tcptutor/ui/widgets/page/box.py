@@ -40,7 +40,7 @@ class ActivityBox(Vertical, Generic[A]):
     KIND: ClassVar[str] = "question"
     """Name of the box's hue in the style sheet."""
     FOLDS: ClassVar[bool] = True
-    """True if the box is one line once its activity is done."""
+    """True if the box shrinks to a line once its activity is done."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "unfold", "unfold", show=False, priority=True, id="box.unfold")
     ]
@@ -85,7 +85,7 @@ class ActivityBox(Vertical, Generic[A]):
         super().__init__(classes=f"box -{self.KIND}")
         self.activity = activity
         self.answer_handler: Callable[[A, Given, bool], None] = lambda _activity, _given, _confirmed: None
-        """Called with a response, and whether the student has confirmed a doubtful one; set by the screen."""
+        """Called with a response and whether the student confirmed it despite a doubt; set by the screen."""
         self.pulses: Callable[[], bool] = lambda: False
         """Returns whether a right answer is shown by a short change of the ground; set by the screen."""
         self.is_locked = False
@@ -144,7 +144,7 @@ class ActivityBox(Vertical, Generic[A]):
         """Choose the entry of a digit key, from 1."""
 
     def show_answer(self, given: Given) -> None:
-        """Show a response, just entered or from the journal; `is_locked` says whether it can still change."""
+        """Show a response, just entered or from the journal; `is_locked` is True once it cannot change."""
 
     def clear(self) -> None:
         """Open the box for a new response."""
@@ -217,7 +217,7 @@ class ActivityBox(Vertical, Generic[A]):
         self.answer_handler(self.activity, given, confirmed)
 
     def reveal(self, what_comes_first: str) -> None:
-        """Show the question; or a sentence on what to do before it is shown."""
+        """Show the question, or a sentence on the step that must come first."""
         self.set_class(bool(what_comes_first), "-later")
         if what_comes_first:
             self.query_one(".later", Static).update(self._title + what_comes_first)
@@ -288,7 +288,7 @@ class ActivityBox(Vertical, Generic[A]):
         self.unfold()
 
     def _source(self, response: MarkedResponse) -> Content:
-        """Return where the question is from; after a wrong answer, with the way there."""
+        """Return the source page of a review question; after a wrong answer, with the key that opens it."""
         source = Content.assemble(("From: ", "$text-muted"), inline(self.recalled_page))
         return (
             source
@@ -313,7 +313,7 @@ class ActivityBox(Vertical, Generic[A]):
             Content("\n").join([self.feedback(response), Content.styled(reason, "$text-muted")])
         )
 
-    def ask_confirmation(self, given: Given, doubt: str) -> None:  # noqa: ARG002  # for those that can be locked
+    def ask_confirmation(self, given: Given, doubt: str) -> None:  # noqa: ARG002  # for boxes that can be locked
         """Ask to confirm a response that looks like a slip."""
         self.show_error(doubt)
 
@@ -338,7 +338,7 @@ class ActivityBox(Vertical, Generic[A]):
         return self.asks_sureness and not self.is_locked
 
     def cycle_sureness(self) -> None:
-        """Change how sure the student is: not said, guessing, fairly sure, sure."""
+        """Cycle through the student's sureness: not stated, guessing, fairly sure, sure."""
         if self.can_state_sureness:
             steps = (None, *get_args(Sureness))
             self.sureness = steps[(steps.index(self.sureness) + 1) % len(steps)]

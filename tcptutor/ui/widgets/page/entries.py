@@ -105,12 +105,12 @@ class EntryBox(ActivityBox[A]):
 class Entry(Input):
     """Text field that takes keys directly from the screen, in order; calls `entered` for Enter, `left` for Esc.
 
-    Textual sends a key to the field, and an unused one up to the app: later keys that the screen takes at
-    once would overtake it.
+    Textual sends a key to the field first, and an unused key up to the app: later keys that the screen handles
+    at once would overtake it.
     """
 
     def __init__(self, placeholder: str, entered: Callable[[], None], left: Callable[[], None]) -> None:
-        # With a selection the second digit of what is typed would replace the first.
+        # With a selection the second typed digit would replace the first.
         super().__init__(placeholder=placeholder, select_on_focus=False, compact=True)
         # A blinking cursor writes to the terminal all day.
         self.cursor_blink = False

@@ -1,4 +1,4 @@
-"""Boxes with a list of entries: choosing one or several, or putting them in order."""
+"""Boxes with a list of entries, for single choice, multiple choice, or ordering."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines at the end of a page: where Enter leads, and what lies off the student's path."""
+"""Lines at the end of a page: the target of Enter, and pages off the student's path."""
 
 from __future__ import annotations
 

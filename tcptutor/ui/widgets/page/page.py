@@ -148,7 +148,7 @@ class Page(VerticalScroll, inherit_bindings=False):
 
     @on(ActivityBox.ScrollRequested)
     def _scroll_to_box(self, event: ActivityBox.ScrollRequested) -> None:
-        """Show the complete box, unless the student is answering in another box."""
+        """Scroll to the complete box, unless the student is answering in a different box."""
         event.stop()
         if event.box.is_active or not self._is_busy:
             event.scroll(self)

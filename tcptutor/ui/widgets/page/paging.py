@@ -13,7 +13,7 @@ from tcptutor.ui.widgets.page.box import ActivityBox
 
 
 def next_screen(page: ScrollableContainer) -> float:
-    """Return the line at the top of the next screen: a block that the bottom cuts begins there."""
+    """Return the line at the top of the next screen: it begins with the block that the bottom cuts."""
     height = page.scrollable_content_region.height
     end = page.scroll_y + height
     block = _cut_block(page, end)
@@ -21,7 +21,7 @@ def next_screen(page: ScrollableContainer) -> float:
 
 
 def previous_screen(page: ScrollableContainer) -> float:
-    """Return the line at the top of the previous screen: a block that the top cuts ends there."""
+    """Return the line at the top of the previous screen: it ends with the block that the top cuts."""
     height = page.scrollable_content_region.height
     block = _cut_block(page, page.scroll_y)
     return (block.bottom if block else page.scroll_y) - height

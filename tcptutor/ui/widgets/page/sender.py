@@ -34,7 +34,7 @@ class SenderInstant(Figure, frozen=True, kw_only=True):
 
 
 class SenderBox(ObserveBox):
-    """Choice of what the sender does next, below a picture of its path."""
+    """Choice of the sender's next action, below a picture of its path."""
 
     TITLE: ClassVar[str] = "You are the sender"
 

@@ -80,7 +80,7 @@ class ShellBox(ActivityBox[ShellActivity], can_focus=True):
     def __init__(self, activity: ShellActivity) -> None:
         super().__init__(activity)
         self._gone = ""
-        """Sentence about a network that is gone; empty while there is nothing to say of one."""
+        """Sentence about a network that has been removed; otherwise empty."""
         self._next = 0
         """Index of the command that the keys act on."""
         self._board = GoalBoard(

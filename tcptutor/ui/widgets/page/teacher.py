@@ -24,7 +24,7 @@ class TeacherText(Static):
         self.display = False
 
     def show(self, comments: Sequence[TeacherComment], boxes: Sequence[ActivityBox[Any]]) -> None:
-        """Show the comments; those on an activity of `boxes` begin with its question."""
+        """Show the comments; a comment on an activity of `boxes` begins with its question."""
         self.display = bool(comments)
         names = ", ".join(dict.fromkeys(comment.by for comment in comments if comment.by))
         heading = Content.assemble(("» Your teacher", "bold $secondary"), (f"  {names}", "$text-muted"))

@@ -20,7 +20,7 @@ _STYLES = ("$accent", "bold", "italic")
 
 
 def inline(text: str) -> Content:
-    """Return `text` with `code`, **strong**, *emphasis* and page references styled; everything else is literal."""
+    """Return `text` with `code`, **strong**, *emphasis* and page references styled; other characters are literal."""
     parts: list[Content] = []
     end = 0
     for match in _MARKS.finditer(text):
@@ -98,7 +98,7 @@ class Offers(Static):
     ) -> None:
         """Show the offers that have a text, and the first of `rules` that fits their line.
 
-        A sureness that the student stated stands out.
+        A sureness that the student stated is highlighted.
         """
         # The hint comes first: it stays in place when a click moves the focus and adds the other.
         offers = [("hint", hint), ("answer", answer), ("sureness", sureness), ("again", again)]

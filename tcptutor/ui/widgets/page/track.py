@@ -82,7 +82,7 @@ class PageTrack(Widget):
 
     @property
     def _columns(self) -> int:
-        """Columns of a page, with a blank after it where there is room."""
+        """Columns of a page, with a blank after it if space permits."""
         return max(1, min(_WIDEST, self.content_size.width // max(1, len(self.states))))
 
     @property

@@ -37,7 +37,7 @@ def latency_table(found: Latency, warmup: float, width: int, room: int) -> list[
 
 
 def _longest(rows: Sequence[DelayRow], row: DelayRow) -> float:
-    """Return the end of a row's scale, s: common to RTT and queueing delay, whose values are similar."""
+    """Return the end of a row's scale, s; RTT and queueing delay, with similar values, share a scale."""
     alike = [
         each for each in rows if (each.figures.source == "transfers") == (row.figures.source == "transfers")
     ]

@@ -1,4 +1,4 @@
-"""Layout of a run's panel: chart first, other parts by importance as far as there is room.
+"""Layout of a run's panel: chart first, then other parts by importance while space permits.
 
 A part is shown if it leaves the chart enough lines. Gaps and second lines of strips wait until the chart is
 tall.

@@ -13,7 +13,7 @@ from tcptutor.ui.widgets.chart.strips import DROPPED
 
 _QUEUE_COLUMNS = 12
 _SHORT_QUEUES = 5, 3, 0
-"""Columns of each of two queues, whatever fits first."""
+"""Columns of each of two queues; the first value that fits is used."""
 
 _SILENCE_S = 0.6
 """Seconds without progress after which a host counts as silent."""

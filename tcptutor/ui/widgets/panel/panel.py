@@ -43,7 +43,7 @@ _NEAR_COLUMNS = 2
 
 
 class RunPanel(LinePanel):
-    """View of one `Live`; redraws at a limited rate as its data grows."""
+    """View of a `Live`; redraws at a limited rate as its data grows."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -72,9 +72,9 @@ class RunPanel(LinePanel):
         charted: ChartName = "cwnd",
         guess: Guess | None = None,
     ) -> None:
-        """Show the network, how to start, and the axes of what is predicted, before any run.
+        """Show the network, the instruction, and the axes of the predicted quantity, before any run.
 
-        By default it is the network that the experiment sets up.
+        The default network is the network that the experiment sets up.
         """
         self._charted, self._guess = charted, guess
         self._live, self._history = None, None
@@ -103,7 +103,7 @@ class RunPanel(LinePanel):
 
     @property
     def guess(self) -> Guess | None:
-        """The prediction before a run as far as it is typed; None on a page without one."""
+        """The prediction before a run as typed so far; None on a page without a prediction."""
         return self._guess
 
     def show_guess(self, guess: Guess | None) -> None:

@@ -1,4 +1,4 @@
-"""Axes before a run: what the page asks about over time, and a ruler, both with the prediction as it is typed.
+"""Axes before a run: the page's quantity over time, and a ruler, both with the prediction as typed.
 
 you           ◆                        2.5
 Mbit/s  0     2.5      5      7.5      10
@@ -21,7 +21,7 @@ from tcptutor.ui.widgets.chart.scene import WINDOW, GuideLine, Scene
 
 _YOU = "◆"
 _LOG_FROM = 2000.0
-"""End of an axis from which the ruler is logarithmic: the field's unit is much smaller than what the link carries."""
+"""End of an axis from which the ruler is logarithmic: the field's unit is much smaller than the link's rate."""
 _DECADES = 3
 """Powers of ten on a logarithmic ruler."""
 _SHORT = 41
@@ -46,7 +46,7 @@ class Guess(NamedTuple):
 
     measure: MeasureName
     value: float | None
-    """In the base unit; None as long as there is no number."""
+    """In the base unit; None until a number is typed."""
     unit: str
     """Unit of the field."""
 
@@ -54,10 +54,10 @@ class Guess(NamedTuple):
 def frames(
     experiment: Experiment, charted: ChartName, guess: Guess | None, width: int, height: int, keys: Keys
 ) -> list[Line]:
-    """Return the edges of verdict, chart and models, each with a line on what the run will show there.
+    """Return the edges of verdict, chart and models, each with a line on its content after the run.
 
-    The edge of the chart has `keys`. The chart has the axes of what is predicted where they fit, and the models have a
-    ruler, both with the prediction as it is typed. On little room there is only the ruler.
+    The edge of the chart has `keys`. The chart has the axes of the predicted quantity if they fit, and the models have
+    a ruler, both with the prediction as typed. If space is short, only the ruler is drawn.
     """
     if width < axes.GUTTER + axes.MARGIN + 10:
         return []

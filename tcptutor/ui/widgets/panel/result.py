@@ -53,7 +53,7 @@ def status_pieces(live: Live) -> list[Piece]:
 
 
 def _repeat_keys(experiment: Experiment, recorded: bool) -> str:
-    """Return the keys that start another run, and whether chance makes it differ."""
+    """Return the keys that start a new run, and whether chance makes it differ."""
     run = key_name("lesson.run")
     if recorded:
         return f"{run} replays it."

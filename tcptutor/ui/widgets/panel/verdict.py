@@ -28,7 +28,7 @@ _DIGITS = {
 
 
 def small(live: Live, own: OwnPrediction | None, width: int) -> list[Line]:
-    """Return the verdict as a sentence, in two lines if it is too long for one; empty without a measurement."""
+    """Return the verdict as a sentence on at most two lines; empty without a measurement."""
     parts = _parts(live, own)
     if parts is None:
         return []

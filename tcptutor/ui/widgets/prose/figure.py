@@ -14,7 +14,7 @@ from tcptutor.journal.saved import Settings
 from tcptutor.ui.widgets.slices import SlicedLines
 
 MAX_WIDTH = 78
-"""Columns that a figure uses at most: a wider one is harder to take in."""
+"""Maximum columns of a figure: wider figures are harder to take in."""
 
 
 class FigureView(SlicedLines):

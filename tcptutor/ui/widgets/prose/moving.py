@@ -41,7 +41,7 @@ class MovingView(FigureView):
         return self._redraw()
 
     def hint(self, text: str) -> None:
-        """Show what keys or a click do while the figure does not play."""
+        """Show the effect of keys and clicks while the figure does not play."""
         if text != self._hint:
             self._hint = text
             self._redraw()

@@ -16,7 +16,7 @@ class NetworkView(FigureView):
 
     @property
     def is_of_page(self) -> bool:
-        """True if it shows the page's own network, not just names or another experiment's."""
+        """True if the figure shows the page's own network, not only names or a different experiment's network."""
         return self.planned.experiment == ""
 
     def show_network(self, network: NetworkFigure | None) -> None:

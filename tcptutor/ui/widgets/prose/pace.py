@@ -13,7 +13,7 @@ LONGEST_FRAME_S = 0.5
 _PATIENCE = 4.0
 """Least ratio of the time between two frames to their delay."""
 _WEIGHT = 0.3
-"""Weight of the latest delay in their mean: a single one, such as a chart's first drawing, changes little."""
+"""Weight of the latest delay in the moving mean: a single delay, such as a chart's first drawing, changes little."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ def draw(playback: Playback, keys_hint: str, width: int) -> Line:
 
     Args:
         playback: State of the player.
-        keys_hint: What keys or a click do, shown while the figure does not play.
+        keys_hint: Effect of keys and clicks, shown while the figure does not play.
         width: Columns.
     """
     speed = f"{playback.speed:g}x"
@@ -34,7 +34,7 @@ def draw(playback: Playback, keys_hint: str, width: int) -> Line:
 
 
 def instant(playback: Playback) -> str:
-    """Return the instant and the length in one unit: "12 of 40 ms"; the first number has the width of the second."""
+    """Return the instant and the length in a common unit: "12 of 40 ms"; both numbers have the same width."""
     seconds, unit = playback.motion.seconds, playback.motion.unit
     scale = 1.0
     if not unit:

@@ -1,4 +1,4 @@
-"""Player of a page's moving figures: one at a time, while it is on the screen, within a budget of output."""
+"""Player of a page's moving figures: plays a single visible figure, within a budget of output."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tcptutor.ui.widgets.prose.pace import FRAME_S, LONGEST_FRAME_S, FramePace
 from tcptutor.ui.widgets.prose.playback import Playback
 
 _LOOK_S = 0.25
-"""Seconds between two looks at what is on the screen while no figure plays."""
+"""Seconds between checks for visible figures while no figure plays."""
 _HIDDEN_LINES = 2
 """Lines that may be off the screen for a figure to count as shown."""
 
@@ -42,7 +42,7 @@ class FigurePlayer:
 
         Args:
             motion: Whether figures may move.
-            changed: Called when another figure, or none, gets the keys, or when a figure begins or stops to play.
+            changed: Called when the current figure changes, or when a figure starts or stops playing.
         """
         self._motion, self._changed = motion, changed
         self._views = list(self._page.query(MovingView))
@@ -51,7 +51,7 @@ class FigurePlayer:
 
     @property
     def current(self) -> MovingView | None:
-        """Figure that keys act on: the playing figure, else the figure clicked last, else the topmost."""
+        """Figure that keys act on: the playing figure, the figure clicked last, or the topmost, in this order."""
         drawn = [view for view in self._views if not view.is_in_words]
         playing = next((view for view in drawn if view.playback.playing), None)
         if playing is not None and 2 * self._lines_on_screen(playing) >= self._most_lines(playing):

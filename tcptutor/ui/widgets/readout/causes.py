@@ -1,7 +1,7 @@
 """Lines under the chart, on its time axis: cause of limitation and phases of congestion control.
 
-A stretch shows its name where it fits, so no color is needed, else its mark: a letter for a cause, a sign for
-a phase. The marks are explained next to a name or by `key`.
+A stretch shows its name where it fits, so no color is needed, otherwise its mark: a letter for a cause, a sign
+for a phase. The marks are explained next to a name or by `key`.
 
     limited by g random loss ── g: slow growth ─── 92 % of time
     flow 1 of 4//vv avoidance ·····················vv·······

@@ -1,6 +1,6 @@
 """Panel with a cursor in the run: chart and strips of the visible span, and a readout of the instant.
 
-Parts that do not move with the cursor are drawn once; a move marks another column and updates the readout.
+Parts that do not move with the cursor are drawn once; a move marks a new column and updates the readout.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Data derived from a run while a cursor is in it, recomputed as the run grows or the view changes.
 
-An `Inspection` belongs to one panel. Keys read it in the event loop while a thread draws from it: both use
+An `Inspection` belongs to a single panel. Keys read it in the event loop while a thread draws from it: both use
 the latest data, and concurrent computations give the same result.
 """
 
@@ -204,5 +204,5 @@ class Inspection:
         if not flows:
             return cursor
         at = flows.index(cursor.flow) if cursor.flow in flows else -1
-        # Round trips are counted from a loss of one flow.
+        # Round trips are counted from a loss of a single flow.
         return replace(cursor, flow=flows[(at + 1) % len(flows)], loss_origin=None)

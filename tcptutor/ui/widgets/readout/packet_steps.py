@@ -1,4 +1,4 @@
-"""Picture of a flow's segments at an instant: the path as a pipe, bytes over time, and what TCP did and why."""
+"""Picture of a flow's segments at an instant: the path as a pipe, bytes over time, and TCP's latest action."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class PacketSteps:
         self._longest = float(min(max(waiting, 1), self._room)) if rate else 0.0
 
     def render(self, t: float, head: str, width: int, height: int) -> list[Line]:
-        """Return at most `height` lines; `head` says at the right how time passes."""
+        """Return at most `height` lines; `head`, at the right, describes how time passes."""
         state = self.flight.at(t)
         pipe = self._pipe(state)
         packets = scale_of(pipe, width).packets_per_cell

@@ -94,7 +94,7 @@ def readout(facts: InstantFacts, width: int, has_table: bool) -> list[Line]:
 
 
 def _budgets(facts: InstantFacts, width: int) -> tuple[int, ...]:
-    """Return the lines of each sentence; another line for the causes of other flows."""
+    """Return the lines of each sentence, plus a line for the causes of other flows."""
     usual = (1, 1, 2, 2) if width >= WIDE else (2, 2, 3, 3)
     return (*usual, 1) if len(facts.names) > 1 else usual
 

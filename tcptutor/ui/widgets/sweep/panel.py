@@ -108,7 +108,7 @@ class SweepPanel(LinePanel, can_focus=True):
         return [*paragraph("", TEXT, experiment_line(experiment), width), *instruction]
 
     def _frames(self, width: int, height: int) -> list[Line]:
-        """Return the edges of curve and table, each with a line on what the runs will show there."""
+        """Return the edges of curve and table, each with a line on its content after the runs."""
         activity = self._activity
         keys = (self.edge_keys() if self.shows_keys else None) or EdgeKeys()
         axis, across = activity.axis.replace("_", " "), axes.columns(width)

@@ -39,7 +39,7 @@ Row = tuple[StyledText, ...]
 
 
 class TerminalPane(Widget, can_focus=True):
-    """View of a `Shell`, or of a text without one; with focus, all keys go to the shell."""
+    """View of a `Shell`, or of a text before a shell is open; with focus, all keys go to the shell."""
 
     ALLOW_SELECT = False
     takes_all_keys = True

@@ -28,7 +28,7 @@ from tcptutor.ui.widgets.chart.scene import WINDOW, FlowCurve, GuideLine, Scene
 
 _NO_ENVIRONMENT = Environment(backend="", clock="", kernel="")
 _ROOM = 1.04
-"""Upper end of the axis over the highest limit, if nothing else is drawn."""
+"""Upper end of the axis, as a multiple of the highest limit, if only limits are drawn."""
 _STALE_TEXT = "these settings cannot be run: this is the forecast for the last that could"
 
 
@@ -45,7 +45,7 @@ def render(
     Args:
         forecast: Expectations of the models.
         comparisons: Comparison runs.
-        is_stale: Whether the current settings cannot be run, so the forecast is of earlier ones.
+        is_stale: Whether the current settings cannot be run, so that the forecast is for earlier settings.
         message: Message in place of the duration of a run.
         width: Columns.
         height: Maximum lines.
