@@ -44,7 +44,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """A decision of the teacher; student and reason are shown to the student."""
 
     student: str
-    """The enrolled id, or the file name of a hand-in without an enrolment."""
+    """The enrolled id, or the file name of a hand-in without an enrollment."""
     page: str = ""
     """MODULE/PAGE or MODULE; empty for the course."""
     activity: str = ""

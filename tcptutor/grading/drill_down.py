@@ -1,4 +1,4 @@
-"""Hand-ins as tables: a student's pages, the answers and runs of a page, and the students of a page or question."""
+"""Hand-ins as tables: a student's pages, a page's answers and runs, and the students of a page or question."""
 
 from __future__ import annotations
 

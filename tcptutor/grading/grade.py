@@ -124,7 +124,7 @@ class Grade(msgspec.Struct, frozen=True, kw_only=True):
     """The marks of a hand-in."""
 
     student: str
-    """The student's name in the course; empty without an enrolment."""
+    """The student's name in the course; empty without an enrollment."""
     enrolled_as: str = ""
     """Id that seeds the personal numbers, if the teacher assigned the hand-in to a different id."""
     course: str

@@ -102,7 +102,7 @@ def moodle(graded: Sequence[GradedFile], roll: RollCall | None = None) -> str:
 
 
 def canvas(graded: Sequence[GradedFile], roll: RollCall | None = None) -> str:
-    """Return Canvas' table, with the student in SIS ID and login: a course enrols by either.
+    """Return Canvas' table, with the student in SIS ID and login: a course enrolls by either.
 
     With a roster that Canvas exported: its columns and rows, with the assignment's column filled or added. An excused
     student has EX, and a student without a hand-in an empty cell, which changes nothing.

@@ -59,8 +59,7 @@ class AnswerCount(msgspec.Struct, frozen=True, kw_only=True):
     """A first answer, or a choice of a question with several right choices, and its students."""
 
     id: str = ""
-    """Id of the choice, "answer" for the right number, "mistake-1" for a wrong number that the lesson names;
-    empty for other answers."""
+    """Id of the choice, "answer" for the right number, "mistake-1" for a known mistake; empty for other answers."""
     text: str
     """The answer; empty where each student has other numbers."""
     value: str = ""
@@ -87,8 +86,8 @@ class QuestionRow(msgspec.Struct, frozen=True, kw_only=True):
     difficulty: float = 0.0
     """Share of students with a right first answer."""
     answers: tuple[AnswerCount, ...] = ()
-    """Choices in the order of the lesson, only chosen choices for a question about the student's run;
-    for other questions, the right answer followed by wrong answers by frequency."""
+    """Choices in the order of the lesson. Questions about the student's run list only chosen choices. Other questions
+    list the right answer, followed by wrong answers by frequency."""
     sure_wrong: int = 0
     """Number of students who were sure of a wrong first answer."""
     with_hints: int = 0
@@ -208,7 +207,7 @@ def _known(question: Question, feedback: str) -> int:
 
 
 def _misconception(question: Question, feedback: str) -> tuple[int, str]:
-    """Return the number of the mistake, 0 for none, and its feedback with the numbers of each student left open."""
+    """Return the number of the mistake, 0 for none, and its feedback without a student's numbers."""
     if not isinstance(question, Numeric):
         return 0, feedback
     shown = " ".join(feedback.split())

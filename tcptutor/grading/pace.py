@@ -1,4 +1,4 @@
-"""Remarks on marks that are out of the ordinary: answers too quick to be read, and runs that the lab doubts."""
+"""Remarks on unusual marks: answers faster than reading permits, and runs that the lab doubts."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class PageMarker:
             line: All actions of the student.
             checks: Checks the runs.
             scheme: The course's marks.
-            ownership: Attributes work to enrolments.
+            ownership: Attributes work to enrollments.
             foreign_share: Factor for all other personal work.
         """
         enrolment = line.enrolment

@@ -64,7 +64,7 @@ class Scorer:
     Args:
         scheme: The course's marks.
         page: The actions on the page.
-        ownership: Attributes work to enrolments.
+        ownership: Attributes work to enrollments.
         foreign_share: Factor for all other personal work.
     """
 
@@ -139,6 +139,6 @@ class Scorer:
         )
 
     def _own_share(self, events: Sequence[int]) -> float:
-        """Return the mean factor of personal events: 1 under the enrolment that counts."""
+        """Return the mean factor of personal events: 1 under the counting enrollment."""
         shares = [1.0 if self._ownership.is_own(serial) else self._foreign_share for serial in events]
         return sum(shares) / len(shares) if shares else 1.0

@@ -1,7 +1,7 @@
 """Selection of the counting hand-in of a student who handed in several, by `[marks] hand_ins`.
 
-A student controls the dates in a hand-in, so the selection ignores them. Anyone can enrol under a foreign id, so a file
-that adds no work must not replace work.
+A student controls the dates in a hand-in, so the selection ignores them. Anyone can enroll under a foreign id, so a
+file that adds no work must not replace work.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ JOINT = " + "
 
 
 def _by_student(graded: Sequence[GradedFile]) -> list[list[GradedFile]]:
-    """Group hand-ins by student, leaving out refused hand-ins and hand-ins without an enrolment."""
+    """Group hand-ins by student, leaving out refused hand-ins and hand-ins without an enrollment."""
     groups: dict[tuple[str, str], list[GradedFile]] = {}
     for each in graded:
         grade = each.grade

@@ -37,7 +37,7 @@ class SimilarPair(msgspec.Struct, frozen=True, kw_only=True):
 
     one: str
     other: str
-    """The two students, or their files without an enrolment."""
+    """The two students, or their files without an enrollment."""
     events: int = 0
     """Events of the first journal that are in the second as well."""
     page: str = ""

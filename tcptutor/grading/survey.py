@@ -32,7 +32,7 @@ class StudentRow(msgspec.Struct, frozen=True, kw_only=True):
     """A hand-in."""
 
     student: str
-    """The student's name in the course; empty without an enrolment."""
+    """The student's name in the course; empty without an enrollment."""
     file: str
     number: int
     """From 1; replaces the name in anonymous tables."""

@@ -1,4 +1,4 @@
-"""HTML of a bank's texts, and the context of a question about a run: page text, recorded measurements, and a chart."""
+"""HTML of a bank's texts, and the context of questions about runs: page text, measurements and a chart."""
 
 from __future__ import annotations
 

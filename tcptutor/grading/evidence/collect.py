@@ -71,7 +71,7 @@ def collect(journal: Journal, course: Course) -> HandInContents:
 def marked_runs(
     events: Iterable[StoredEvent], folder: Path, course: Course, module: str, step: str
 ) -> frozenset[str]:
-    """Return the ids of the runs that a page is marked by now; reads run files, so call it in a thread.
+    """Return the ids of runs that currently determine a page's marks; reads run files, so call it in a thread.
 
     Args:
         events: The journal's events.

@@ -64,7 +64,7 @@ class HandInManifest(msgspec.Struct, frozen=True, kw_only=True):
     made: str
     """Wall-clock time, ISO 8601 with zone."""
     student: str = ""
-    """The student's name in the course; empty without an enrolment."""
+    """The student's name in the course; empty without an enrollment."""
     course: str = ""
     """Code of the course."""
     title: str = ""

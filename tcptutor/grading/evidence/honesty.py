@@ -60,7 +60,7 @@ class RunChecks:
         self._hand_in = hand_in
         self._latest: dict[str, CheckedRun] = {}
         self.samples: dict[str, str] = {}
-        """Digest of the samples of each checked run made in a lab, by run id: recordings are equal for all students."""
+        """Digest of the samples of each checked lab run, by run id, without recordings, which students share."""
 
     def has_file(self, timed: TimedRun) -> bool:
         """Return whether the hand-in has the run's file."""

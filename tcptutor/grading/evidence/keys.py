@@ -1,4 +1,4 @@
-"""The key of a graded course, and the code with which its students enrol.
+"""The key of a graded course, and the code with which its students enroll.
 
 The key is secret to the teacher: it draws the runs to repeat and the numbers of exams. The code is derived from it
 and public; code and student name determine the student's numbers and seeds.

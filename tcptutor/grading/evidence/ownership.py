@@ -1,4 +1,4 @@
-"""Attribution of work to the counting enrolment, to the time before it, or to a different id."""
+"""Attribution of work to the counting enrollment, to the time before it, or to a different id."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _plural(name: str) -> str:
 
 
 class Ownership:
-    """Attribution of a timeline's work to enrolments."""
+    """Attribution of a timeline's work to enrollments."""
 
     def __init__(self, line: Timeline, same_ids: Collection[str] = ()) -> None:
         """Take a timeline.
@@ -67,16 +67,16 @@ class Ownership:
         self._line, self._same_ids = line, same_ids
 
     def is_own(self, serial: int) -> bool:
-        """Return whether an event belongs to the counting enrolment or to an enrolment it corrects.
+        """Return whether an event belongs to the counting enrollment or to an enrollment it corrects.
 
-        True for all events without an enrolment.
+        True for all events without an enrollment.
         """
         enrolled = self._line.enrolled_at(serial)
         return enrolled == self._line.enrolment or enrolled in self.corrected
 
     @cached_property
     def work(self) -> dict[Enrolment | None, WorkCount]:
-        """Return the work under each enrolment; the key None is work before the first enrolment."""
+        """Return the work under each enrollment; the key None is work before the first enrollment."""
         found: dict[Enrolment | None, WorkCount] = {
             enrolment: WorkCount() for _, enrolment in self._line.enrolments
         }
@@ -100,7 +100,7 @@ class Ownership:
 
     @cached_property
     def corrected(self) -> tuple[Enrolment, ...]:
-        """Return the earlier enrolments that the counting enrolment corrects."""
+        """Return the earlier enrollments that the counting enrollment corrects."""
         return tuple(each for each in self._others if self._is_corrected(each))
 
     def _is_corrected(self, other: Enrolment) -> bool:
@@ -111,12 +111,12 @@ class Ownership:
 
     @property
     def taken_over(self) -> dict[Enrolment, WorkCount]:
-        """Return work under other ids, except enrolments that the counting enrolment corrects."""
+        """Return work under other ids, except enrollments that the counting enrollment corrects."""
         return {each: self.work[each] for each in self._others if each not in self.corrected}
 
     @property
     def before_enrolling(self) -> WorkCount:
-        """Return the work before the first enrolment; an empty count if the student never enrolled."""
+        """Return the work before the first enrollment; an empty count if the student never enrolled."""
         return self.work.get(None, WorkCount()) if self._line.enrolment else WorkCount()
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Remarks on the journal of a hand-in: damage, enrolments, and dates that cannot be right."""
+"""Remarks on the journal of a hand-in: damage, enrollments, and dates that cannot be right."""
 
 from __future__ import annotations
 

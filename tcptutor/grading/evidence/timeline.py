@@ -222,11 +222,11 @@ class Timeline:
 
     @property
     def enrolment(self) -> Enrolment | None:
-        """Return the latest enrolment."""
+        """Return the latest enrollment."""
         return self.enrolments[-1][1] if self.enrolments else None
 
     def enrolled_at(self, serial: int) -> Enrolment | None:
-        """Return the enrolment in effect at an event."""
+        """Return the enrollment in effect at an event."""
         latest: tuple[int, Enrolment | None] = (0, None)
         for enrolments in self._enrolments_by_chain.values():
             # A machine has the first events of a chain, up to one.
