@@ -194,7 +194,7 @@ def update_course(given: str) -> int:
 
     Raises:
         UsageError: The course did not come from a repository.
-        TutorError: It cannot be fetched; the course stays as it was.
+        TutorError: The course cannot be fetched; the stored course is unchanged.
     """
     source = {each.id: each.given for each in known_courses()}.get(given, given)
     address = parse_address(source)
