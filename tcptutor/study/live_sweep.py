@@ -38,7 +38,7 @@ class LiveSweep:
     step: str
     activity: SweepActivity
     predicted_at: str = ""
-    """The value that a prediction is about; its runs stay in memory. Empty for none."""
+    """Value of the axis that the student predicts, whose runs stay in memory; empty without a prediction."""
     cells: list[PageCell] = field(default_factory=list)
     rounds: int = 1
     """Requested repetitions of the sweep, each with new seeds."""

@@ -191,7 +191,7 @@ _IN_WORDS = 4
 
 
 def _rank(query: str, entry: IndexedEntry) -> int:
-    """Return 0 for an exact name, 1 for a title that begins with the query's words, 2 with its letters, 3 otherwise."""
+    """Return 0 for an exact name, 1 for leading words of the title, 2 for its leading letters, 3 otherwise."""
     if query in entry.names:
         return 0
     if entry.entry.group not in _NAMED or not entry.folded.startswith(query):

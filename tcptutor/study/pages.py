@@ -181,7 +181,7 @@ def path_progress(module: Module, progress: Progress, path: CoursePath) -> PathP
 
 
 PageState = Literal["done", "known", "wrong", "open"]
-"""State of a page in the line of pages: a wrong answer that was not followed by a right one makes it "wrong"."""
+"""State of a page in the line of pages; "wrong" after a wrong answer without a later right answer."""
 
 
 def page_states(journal: Journal, module: Module, progress: Progress) -> tuple[PageState, ...]:
@@ -201,7 +201,7 @@ def page_states(journal: Journal, module: Module, progress: Progress) -> tuple[P
 
 
 def has_mistake(page: PageRecord) -> bool:
-    """Return True if a wrong answer was not followed by a right one."""
+    """Return True if an activity's latest answer is wrong, and it has no right answer."""
     return any(
         each.right is None and each.latest is not None and each.latest.correct is False
         for each in page.activities.values()
