@@ -1,4 +1,4 @@
-"""Chains of hashes in a journal, its own and the chains of other machines, and the exported record with all of them."""
+"""Chains of hashes in a journal, its own and those of imported journals, and their export."""
 
 from __future__ import annotations
 

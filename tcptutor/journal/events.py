@@ -186,7 +186,7 @@ class Skipped(JournalEvent, frozen=True, tag="skipped"):
 
 
 class Reset(JournalEvent, frozen=True, tag="reset"):
-    """The student began a page anew. Its earlier events stay, and marks count them as before."""
+    """The student reset a page. Earlier events remain, and still count for marks."""
 
     module: str
     step: str

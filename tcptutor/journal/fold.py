@@ -79,7 +79,7 @@ class JournalRecord(msgspec.Struct, frozen=True):
     path: CoursePath = "essential"
     """Pages that the student follows."""
     enrolment: Enrolment | None = None
-    """The latest enrolment; None outside graded courses."""
+    """The latest enrollment; None outside graded courses."""
     pages: dict[str, dict[str, PageRecord]] = {}
     """By module and step."""
     runs: dict[str, RunRecord] = {}

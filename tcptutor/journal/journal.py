@@ -139,7 +139,7 @@ class Journal(EventLog):
         self._append(Skipped(_now(), module, step, on))
 
     def reset(self, module: str, step: str) -> None:
-        """Begin the page anew; marks still count all that was done on it."""
+        """Reset the page; earlier work still counts for marks."""
         self._append(Reset(_now(), module, step))
 
     def restore(self, module: str, step: str) -> None:

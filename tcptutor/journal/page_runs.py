@@ -32,7 +32,7 @@ def files(events: Iterable[RunEvent], page: ModuleStep, number: int) -> Iterator
 
 
 def what_ifs(events: Iterable[RunEvent], page: ModuleStep, number: int) -> Iterator[tuple[str, str]]:
-    """Yield the files of each what-if and of its base run, as far as they follow from the latest `number` runs."""
+    """Yield the files of what-ifs and their base runs, limited to descendants of the latest `number` runs."""
     ended: dict[str, str] = {}
     begun: list[RunStarted] = []
     for event in events:

@@ -115,7 +115,7 @@ def _is_sound_bench(bench: SavedBench) -> bool:
 
 
 class Benches:
-    """The saved benches, read on each call because other programs may save some. `folder` None stores none."""
+    """The saved benches, read on each call because other programs may save benches, too. `folder` None stores none."""
 
     def __init__(self, folder: Path | None) -> None:
         self._file = folder / "benches.json" if folder else None
