@@ -51,7 +51,7 @@ class _Member(NamedTuple):
     path: str
     is_link: bool
     read: Callable[[int], bytes]
-    """Returns at most so many bytes of the file."""
+    """Returns the file's content, up to a number of bytes."""
 
 
 def is_archive(content: bytes) -> bool:

@@ -108,7 +108,7 @@ def checkout_folder(address: RepositoryAddress) -> Path:
 
 
 def fetch(address: RepositoryAddress) -> Checkout:
-    """Fetch the revision as it is now, and use it from now on.
+    """Fetch the current state of the revision, and use it from now on.
 
     Raises:
         TutorError: It cannot be fetched, or holds no course; a course that was fetched before stays in use.

@@ -57,7 +57,7 @@ class MarkScheme(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     by_hand: float = 3.0
     """Marks of a network by hand on which all goals held."""
     retry: float = 0.5
-    """Factor for each wrong attempt; an answer that is sent again unchanged is no attempt."""
+    """Factor for each wrong attempt; resubmitting the same answer is no attempt."""
     hint: float = 0.8
     """Factor for each hint."""
     opens: str = ""

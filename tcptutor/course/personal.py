@@ -13,7 +13,7 @@ from collections.abc import Collection
 SEEDS = 2**32
 """Run seeds are in [0, SEEDS)."""
 DRAWS_AGAIN = 10
-"""Attempts to draw different numbers when a question is asked again."""
+"""Attempts to draw different numbers when a question is repeated."""
 
 
 def identity(course: str, student: str) -> str:

@@ -1,4 +1,4 @@
-"""Phrases that point at the app, a page or the student's own run: a question outside the course has none of these.
+"""Phrases that refer to the app, a page or the student's run, which a question outside the course lacks.
 
 Feedback and prose may point at the screen in sentences of their own, which exports leave out.
 """

@@ -1,4 +1,4 @@
-"""Where a course comes from: a folder, a pack, an archive, a git repository, or the id of a course used before."""
+"""Sources of courses: a folder, a pack, an archive, a git repository, or the id of a known course."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _KINDS = f"give a folder with a course.toml, a {SUFFIX} or .zip file, or the URL
 
 
 def choose(given: str) -> ChosenCourse | None:
-    """Return the course that is meant by `given`; None for the shipped course, by its id.
+    """Resolve the argument `given` to a course; None for the id of the shipped course.
 
     Raises:
-        UsageError: It is no course.
+        UsageError: `given` is no course.
         TutorError: The course is damaged, or cannot be unpacked or fetched.
     """
     if not given.strip():

@@ -41,7 +41,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     """Main idea of the page, in a sentence or two of at most 160 characters; required by the linter. The notebook,
     the reference and the text mode show it once the page is finished, and a lecture ends with it."""
     formula: str = ""
-    """Model of `tcptutor model` that the page is about; empty for none."""
+    """Model of `tcptutor model` that the page covers; empty without a model."""
     prose: str
     """Markdown."""
     activities: tuple[Activity, ...] = ()
@@ -57,8 +57,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     setup: PageSetup | None = None
     """Experiment and settings of the page; None for a page without a run."""
     variants: tuple[Step, ...] = ()
-    """Alternatives for other students of a graded course, with other settings; empty for a page that is the
-    same for all."""
+    """Versions of the page with different settings, for students of a graded course; empty without variants."""
     same_variant_as: str = ""
     """Page of the module whose variant number this page shares; empty for a page with its own draw."""
 

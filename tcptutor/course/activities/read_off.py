@@ -172,8 +172,8 @@ class RunQuantity(NamedTuple):
     tolerance: str
     """Default tolerance: a share, or an amount in the unit."""
     over: Literal["run", "part", "instant", "span"] = "run"
-    """Part of the run: all of it; all or `start` to `end`; the instant `at`; or a span, by default the measured
-    part."""
+    """Part of the run: "run" the complete run; "part" `start` to `end`, or all; "instant" `at`; "span" a span.
+    The default span is the measured part."""
     adds_up: bool = False
     """True if the total over all flows is the sum."""
 
