@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from tcptutor.ui.workbench import Workbench
 
 _UNTIL_CLICKED_S = 3600.0
-"""Seconds for which a notice stays that a student who is away has to find."""
+"""Seconds for which a notice waits for a student who is away."""
 _LOOK_AGAIN = 3.0
 """Seconds between retries of unsaved events, and between checks for an enrollment by other programs."""
 

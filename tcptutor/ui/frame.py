@@ -1,4 +1,4 @@
-"""Base of all apps: style, keys that work everywhere, minimum size; and the viewers of a run and of a class."""
+"""Base of all apps, including viewers of runs and classes: style, global keys, minimum size."""
 
 from __future__ import annotations
 

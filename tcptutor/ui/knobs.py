@@ -76,7 +76,7 @@ def can_turn(known: Parameter) -> bool:
 
 
 def turn_value(known: Parameter, value: Any, by: int, algorithms: Sequence[str]) -> Any:
-    """Return the next (`by` 1) or previous (-1) value in base units, or `value` itself at the end of its range.
+    """Return the next (`by` 1) or previous (-1) value in base units; `value` at the end of its range.
 
     Rates, times and ratios step through 1, 2, 5, 10; sizes double; choices wrap around, as do the `algorithms` of
     the lab's kernel. Above the highest value of an optional limit comes None.

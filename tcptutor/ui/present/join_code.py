@@ -13,7 +13,7 @@ _BLOCKS = {(False, False): "\N{NO-BREAK SPACE}", (True, False): "▀", (False, T
 
 
 def qr_rows(text: str, columns: int, rows: int) -> list[str]:
-    """Return lines of the QR code of `text`, dark modules as block characters, as large as fits; none if none fits.
+    """Render the QR code of `text` in block characters, as large as fits; empty if it does not fit.
 
     Args:
         text: Text to encode.

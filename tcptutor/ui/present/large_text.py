@@ -15,7 +15,7 @@ from tcptutor.base.columns import wrapped
 from tcptutor.ui.present.large_glyphs import ROWS, glyphs
 
 Size = Literal[1, 2, 3, 5]
-"""Ordinary text, and sizes of block letters by cells above the base line; 2 is as high as 3, but half as wide."""
+"""Ordinary text (1), or height of block letters above the base line, cells; 2 is 3 at half the width."""
 
 OF_AXES: tuple[Size, Size] = (2, 3)
 """Sizes of the numbers of axes, narrow and wide."""

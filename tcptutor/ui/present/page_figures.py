@@ -12,7 +12,7 @@ from tcptutor.ui.present import large_text
 from tcptutor.ui.present.block_raster import QUADRANTS
 
 _NARROWER = 4
-"""Columns by which a figure that is too high is tried narrower."""
+"""Columns by which to narrow a figure that is too high."""
 _ROOMY, _WIDE_FROM = 96, 150
 """Columns from which axis labels use large letters, narrow and wide."""
 _NARROW, _WIDE = (
@@ -43,7 +43,7 @@ class FittedFigure(NamedTuple):
 
 
 def fit(figure: Figure, width: int, rows: int) -> FittedFigure:
-    """Return the widest form of a figure with at most `rows` lines, as high as they allow; too high if none has."""
+    """Return the widest form of a figure in at most `rows` lines, stretched to fit; too high if no form fits."""
     widths = range(max(MIN_WIDTH, width), MIN_WIDTH - 1, -_NARROWER)
     columns = next((each for each in widths if len(figure.draw(each)) <= rows), widths[0])
     spare = rows - len(figure.draw(columns))

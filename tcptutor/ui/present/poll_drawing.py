@@ -114,7 +114,7 @@ def _draw_status(canvas: StageCanvas, row: int, size: Size, poll: PollView, audi
 
 
 def draw_results(canvas: StageCanvas, poll: PollView) -> None:
-    """Draw the question where it leaves room for bars, and the share of each choice in both rounds, side by side."""
+    """Draw the share of each choice in both rounds, side by side, below the question if it fits."""
     rounds = poll.results
     choices = [_plain(choice) for choice in poll.choices]
     if not choices or not any(tally.answered for tally in rounds):

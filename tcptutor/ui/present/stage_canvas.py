@@ -48,14 +48,14 @@ class StageCanvas(Grid):
         return scale if scale > 1 else large_text.height(size)
 
     def wrap(self, text: str, columns: int, size: Size) -> list[str]:
-        """Break a text into lines of at most so many columns."""
+        """Break a text into lines of limited width, columns."""
         scale = self._scale(size)
         if scale > 1:
             return large_text.wrap(text, columns // scale, 1)
         return large_text.wrap(text, columns, size)
 
     def write(self, column: int, row: int, text: str, style: str = TEXT, size: Size = 1) -> None:
-        """Write a text of some size with its upper left corner at a cell."""
+        """Write a text of `size` with its upper left corner at a cell."""
         scale = self._scale(size)
         if scale > 1:
             fitting = text[: max(0, (self.width - column) // scale)]

@@ -151,7 +151,7 @@ def _draw_bars(canvas: StageCanvas, row: int, bars: Sequence[PredictionBar]) -> 
 
 
 def _draw_badge(canvas: StageCanvas, row: int, run: StageRun, view: RunView) -> int:
-    """Draw whether the run is live and how far it is, at the right end; return the column where it begins."""
+    """Draw source and progress of the run at the right end, and return their first column."""
     total, now = run.live.run.experiment.seconds, run.live.run.experiment_s
     progress = f"{now:.0f} of {total:g} s  " if run.live.in_progress or view.is_stopped else ""
     if view.is_stopped:

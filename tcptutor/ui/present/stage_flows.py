@@ -1,4 +1,4 @@
-"""The room experiment on the stage: a bar per flow against an equal share, and each algorithm's share of the link."""
+"""The room experiment on the stage: a bar per flow against an equal share, and the algorithms' shares."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DASH = "╌"
 _GAP = 3
 """Columns between the key figures of two algorithms."""
 _MOST_SHARES = 5
-"""Upper end of the axis in equal shares: the bars of the others stay visible below a few very fast flows."""
+"""Upper end of the axis in equal shares, so that a few very fast flows do not dwarf other bars."""
 _LARGE_FROM = 24
 """Lines from which figures are larger."""
 _FEWEST_ROWS = 4
@@ -220,6 +220,6 @@ def _status(view: FlowsView) -> Iterator[tuple[str]]:
 
 
 def _round_up(value: float) -> float:
-    """Return 1, 1.5, 2, 3, 5 or 7 times a power of ten, so that the scale of growing bars rarely changes."""
+    """Return 1, 1.5, 2, 3, 5 or 7 times a power of ten, so that scales rarely change."""
     power = 10.0 ** math.floor(math.log10(value))
     return next((step * power for step in (1, 1.5, 2, 3, 5, 7) if step * power >= value), 10 * power)

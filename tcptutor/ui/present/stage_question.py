@@ -54,7 +54,7 @@ def draw_question(
 
 
 def _draw_setting(canvas: StageCanvas, row: int, setting: str, spare: int) -> tuple[int, int]:
-    """Draw the line on the run, larger where lines are spare; return the row below it and the spare lines left."""
+    """Draw the line on the run, larger if lines are spare; return the next row and remaining spare lines."""
     larger, one = canvas.wrap(setting, canvas.width, 2), canvas.text_height(1)
     more = len(larger) * (canvas.text_height(2) + 1) - one
     if more > spare or not (canvas.is_scaled or large_text.is_drawable(setting)):
@@ -67,7 +67,7 @@ def _draw_setting(canvas: StageCanvas, row: int, setting: str, spare: int) -> tu
 
 
 def draw_question_line(canvas: StageCanvas, text: str, fewest: int) -> int:
-    """Draw a question above its results, larger on a high screen, and return the row after it and a blank line.
+    """Draw a question above its results, larger on a high screen, and return the row of the results.
 
     Args:
         canvas: Where to draw.

@@ -1,4 +1,4 @@
-"""The run of a slide: it grows from the lecture process's messages, and gives the figures that a room can read."""
+"""The run of a slide: it grows from the lecture process's messages, and provides figures for a room."""
 
 from __future__ import annotations
 

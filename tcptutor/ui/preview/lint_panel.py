@@ -1,4 +1,4 @@
-"""The linter's lines next to a page, or below it, and the notice in place of a page that cannot be read."""
+"""The linter's problems, next to a page or below it, and the notice about an unreadable page."""
 
 from __future__ import annotations
 

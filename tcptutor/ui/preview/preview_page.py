@@ -1,4 +1,4 @@
-"""The app's page screen with the linter's lines, and the screen of a course without a page that can be read."""
+"""The app's page screen with the linter's problems, and the screen of a course without readable pages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tcptutor.ui.screens.lesson_layout import Layout
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 
 _NEXT_TO = 120
-"""Columns from which the linter's lines are next to the page."""
+"""Columns from which the linter's problems are next to the page."""
 _COLUMNS = 40
 """Least columns of the linter's problems; a wider terminal adds a tenth of its extra width."""
 

@@ -1,4 +1,4 @@
-"""Below a class: the pages of a student, or the students of a page; then answers and runs, and a run's chart."""
+"""Drill-down from a class: a student's pages or a page's students, answers and runs, and charts."""
 
 from __future__ import annotations
 

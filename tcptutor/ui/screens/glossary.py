@@ -1,4 +1,4 @@
-"""The glossary: the terms of a page or of the course, each with its page and an experiment that shows it."""
+"""The glossary: the terms of a page or of the course, each with its page and an experiment."""
 
 from __future__ import annotations
 

@@ -223,7 +223,7 @@ class HomeScreen(SavingScreen):
     def chosen_module(self) -> Module | None:
         return None if self._highlighted is None else self._modules[self._highlighted]
 
-    # What there is to show
+    # Content
 
     @property
     def _path(self) -> CoursePath:

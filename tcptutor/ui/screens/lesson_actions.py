@@ -62,7 +62,7 @@ _POINTED_OUT_FOR = 2.0
 
 
 class LessonActions(ChartScreen, SavingScreen):
-    """Screen of a page, as far as keys and responses change it."""
+    """Actions of a page's screen: reactions to keys and responses."""
 
     # Priority bindings run before widgets get the key, so that fast typing keeps its order. A focused entry
     # takes letters at once.

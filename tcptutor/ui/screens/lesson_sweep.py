@@ -83,7 +83,7 @@ class SweepSide(Side):
     def _description(self) -> str:
         return f"{self.activity.title}, {len(self.activity.cells())} runs"
 
-    def start(self, same: bool = False) -> None:  # noqa: ARG002  # nothing is repeated as it was
+    def start(self, same: bool = False) -> None:  # noqa: ARG002  # a sweep is never repeated unchanged
         """Run the missing points; if the sweep is complete, run a further round.
 
         Focuses a due prediction instead. No-op while the bench is busy.

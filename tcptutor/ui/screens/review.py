@@ -37,7 +37,7 @@ from tcptutor.ui.widgets.page.text import Feedback
 
 
 class ReviewScreen(SavingScreen):
-    """Asks the questions that are due, or practices others if none is."""
+    """Review of due questions, or practice of other questions if no question is due."""
 
     AUTO_FOCUS = None
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -85,7 +85,7 @@ class HitList(Widget):
             self.post_message(self.Clicked(self._lines[row].hit))
 
     def _thumb(self, height: int) -> range:
-        """Return the rows that show which part of the list is visible; none if all of it is."""
+        """Return the rows of the scroll bar's thumb; empty if the complete list is visible."""
         total = len(self._lines)
         if total <= height:
             return range(0)

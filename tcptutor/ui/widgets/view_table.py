@@ -1,4 +1,4 @@
-"""A table of a view that fits the width of the terminal: long texts are cut, and columns that find no room left out."""
+"""A view's table, fitted to the width of the terminal: long texts are cut, and excess columns left out."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def render(scene: Scene, width: int, height: int, ruled: bool) -> list[Line]:
 
 
 def has_range(scene: Scene) -> bool:
-    """Return True if swings that a line cannot show are drawn as a range: after a run, for its only curve."""
+    """Return True if fast swings are drawn as a range: after a run, for its only curve."""
     return scene.ended and len(scene.curves) == 1 and scene.band is None and not scene.hue
 
 
@@ -123,7 +123,7 @@ def simplify(scene: Scene, width: int, height: int) -> Scene:
 
 
 def title(scene: Scene, width: int, height: int = MIN_HEIGHT) -> Line:
-    """Return the title of a chart of `height` lines: quantity, legend, and values cut off above, as far as they fit."""
+    """Return the title of a chart of `height` lines: quantity, legend and cut-off values, if they fit."""
     head: list[Piece] = [(scene.quantity, STRONG)]
     lines: list[list[Piece]] = []
     if scene.original:
@@ -201,7 +201,7 @@ def _curve_layer(
 
 
 def _range_layers(curve: FlowCurve, top: float, across: int, height: int) -> tuple[Layer, Layer]:
-    """Return the line of a run's only curve, and the area of its range where a line would be a block."""
+    """Return the line of a run's only curve, and the area of its range instead of a dense line."""
     width, dots = braille.ACROSS * across, braille.DOWN * height
     line, area = Layer(flow_style(0), width, dots), Layer(RANGE, width, dots)
     trace.draw_range(line, area, curve, top)
@@ -250,7 +250,7 @@ def _is_dense(scene: Scene, across: int, height: int) -> bool:
 
 
 def _peak_place(scene: Scene, across: int) -> int | None:
-    """Return the column for the label of a cut-off peak, next to the peak; None if curves are in the way."""
+    """Return the column for the label of a cut-off peak; None if curves are in the way."""
     if not scene.peak or scene.flows > 1 or len(scene.curves) != 1:
         return None
     dots = 100
@@ -279,7 +279,7 @@ def _write_peak(cells: list[list[braille.Cell | None]], scene: Scene, across: in
 
 
 def _right_labels(scene: Scene, height: int) -> dict[int, Line]:
-    """Return labels right of the chart by line from the top: flows near the ends of their lines, ticks at values.
+    """Return labels right of the chart, by line from the top: flows at their lines' ends, ticks at values.
 
     With several flows the title shows the means with their values; a label off by a line would read as a different
     value.

@@ -10,7 +10,7 @@ _LINE = "│"
 
 
 def write_marks(cells: list[list[braille.Cell | None]], scene: Scene, across: int, covered: str) -> None:
-    """Draw a line at each change where no curve is, and write its text next to it in a row without curves.
+    """Draw a line at each change, behind curves, and write its text next to it in a free row.
 
     Args:
         cells: Rows of the chart from the top, changed in place.

@@ -81,7 +81,7 @@ class LinePanel(SlicedLines):
         self._requested = self._drawing = False
         self.pace = Pace(self, DRAW_INTERVAL_S, self.draw)
         self.edge_keys: Callable[[], EdgeKeys | None] = lambda: None
-        """Returns the keys to write into the edges of the panel's parts; set by the screen, if it has such keys."""
+        """Returns the keys for the edges of the panel's parts; set by screens with such keys."""
 
     def cell_style(self, name: str) -> Style:
         base = warmup.base_style(name)

@@ -63,7 +63,7 @@ def column_of(scene: Scene) -> Column:
 
 
 def edge_marks(scene: Scene) -> list[GuideLine]:
-    """Return the marks at the right edge in order of importance; during a run also the latest value of its flow."""
+    """Return the marks at the right edge by importance; during a run, include the flow's latest value."""
     marks = [each for kind in EDGE_KINDS if (each := scene.reference(kind)) and each.value <= scene.top]
     if not scene.ended and scene.flows < 2 and scene.curves:
         latest = next((value for value in reversed(scene.curves[0].last) if not isnan(value)), None)

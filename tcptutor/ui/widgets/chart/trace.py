@@ -1,4 +1,4 @@
-"""Traces of measured values on a canvas of dots: a line, or a range around its mean where a line would be a block."""
+"""Traces of measured values on a canvas of dots: a line, or a range around the mean for dense data."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ class ShapeBox(PredictionBox[ShapePrediction], ListBox[ShapePrediction]):
 
 
 class Drawings(Widget):
-    """Drawings side by side as far as they fit; a click chooses."""
+    """Drawings, side by side if they fit; a click chooses a drawing."""
 
     class Clicked(Message):
         def __init__(self, number: int) -> None:
@@ -179,7 +179,7 @@ class Drawings(Widget):
 
 
 def side_by_side(number: int, room: int) -> tuple[int, int]:
-    """Return how many of `number` drawings share a row, four as two pairs if not all, and the columns of each."""
+    """Return the drawings per row, of `number` drawings in rows of similar length, and the columns of each."""
     fit = max((room + GAP) // (MIN_COLUMNS + GAP), 1)
     per_row = number if fit >= number else min(fit, -(-number // 2))
     return per_row, max(MIN_COLUMNS, min((room + GAP) // per_row - GAP, MAX_COLUMNS))

@@ -1,4 +1,4 @@
-"""Verdict at the top of a finished run's panel: the measured value, large if there is room, its limit, the prediction.
+"""Verdict of a finished run: the measured value, in large digits if they fit, its limit, the prediction.
 
 ┓ ┏━┓  ┓    Mbit/s
 ┃ ┗━┫  ┃    limited by the bottleneck

@@ -23,7 +23,7 @@ RETRANSMITTED, SACKED = "R", "S"
 
 
 def title(graph: SequenceGraph, name: str, width: int) -> Line:
-    """Return quantity and legend, as far as they fit."""
+    """Return the quantity, and the entries of the legend that fit."""
     _, unit = units.axis_unit(graph.end, "size")
     pieces: list[Piece] = [(f"bytes of flow {name}, {unit}", STRONG)]
     keys = [[("⣶⣶", _SENT), (" sent", TEXT)], [("⠤⠤", _ACKED), (" acknowledged", TEXT)]]
