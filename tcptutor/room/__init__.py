@@ -1,1 +1,1 @@
-"""A lecture in front of a room: its slides, what is on screen, votes, and the process that keeps them."""
+"""Lectures for a room: slides, the state of the screen, votes, and the process that owns them."""

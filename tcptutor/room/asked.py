@@ -1,4 +1,4 @@
-"""Questions and predictions of a page as the room votes on them: texts, numbers and right answers of both rounds.
+"""Questions and predictions of a page for votes of the room: texts, numbers and right answers of both rounds.
 
 An asked question is plain data, so that a restarted lecture process marks later votes in the same way. All marks
 come from the activity's own `mark`, with the numbers of the round.
@@ -36,7 +36,7 @@ Listed = SingleChoice | ShapePrediction | RunQuestion
 
 
 class CountedAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Answer of a voter, as checked and marked."""
+    """Checked and marked answer of a voter."""
 
     given: Answer
     value: float | None = None
@@ -46,7 +46,7 @@ class CountedAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class AskedRound(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The question as asked in one round."""
+    """Question as asked in a round."""
 
     text: str
     """Markdown."""
@@ -67,7 +67,7 @@ class AskedRound(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def right_answer(self) -> str:
-        """The right answer in words, a choice with its letter; empty for a prediction of a number."""
+        """Right answer in words, a choice with its letter; empty for a prediction of a number."""
         if self.numeric is not None:
             return self.numeric.answer
         return "; ".join(f"{LETTERS[index]}  {self.choices[index]}" for index in self.right)
@@ -97,7 +97,7 @@ class AskedRound(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return CountedAnswer(text, value, self.numeric.mark(text).correct if self.numeric else None)
 
     def has(self, answer: CountedAnswer) -> bool:
-        """Return True if a stored answer is one to this question."""
+        """Return True if a stored answer fits this question."""
         if self.choices:
             return isinstance(answer.given, int) and 0 <= answer.given < len(self.choices)
         return answer.value is not None and answer.value > 0
@@ -111,7 +111,7 @@ class AskedRound(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def why_right(self) -> str:
-        """Reason for the right answer; empty for predictions, and if there are several."""
+        """Reason for the right answer; empty for predictions and for several right answers."""
         if self.numeric is not None:
             return self.numeric.mark(self.numeric.answer).feedback
         reason = self.feedback[self.right[0]] if self.feedback and len(self.right) == 1 else ""
@@ -131,7 +131,7 @@ class AskedRound(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class AskedQuestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A question or prediction as asked in a lecture, for both rounds."""
+    """Question or prediction as asked in a lecture, for both rounds."""
 
     activity: str
     """Id of the activity on its page."""
@@ -141,13 +141,13 @@ class AskedQuestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     unit: str = ""
     """Kind of quantity of a numeric answer, such as "rate"; empty for choices."""
     plain_unit: str = ""
-    """Unit of a number without one, such as "Mbit/s"."""
+    """Default unit of a number, such as "Mbit/s"."""
     example: str = ""
     """Example of a numeric answer, such as "9 Mbit/s"."""
     title: str = ""
     """Headline of the slide of a question that is on no page."""
     setting: str = ""
-    """Settings of the experiment that is predicted, in a line; empty for other questions."""
+    """Settings of the predicted experiment, on a single line; empty for other questions."""
 
     @property
     def place(self) -> tuple[str, str, str]:
@@ -161,7 +161,7 @@ class AskedQuestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 def can_ask(activity: Activity) -> bool:
-    """Return True if a room can vote on the activity; others are for a show of hands."""
+    """Return True if a room can vote on the activity, instead of a show of hands."""
     return isinstance(activity, Listed | Numeric | Predict | ReadOff)
 
 
@@ -172,7 +172,7 @@ def shown_list(step: Step, activity: Activity, *, module: str, seed: str) -> tup
 
 
 def by_hands(activity: Activity) -> str:
-    """Return how a room answers without votes, in a line; empty for a question on which it can vote."""
+    """Return the instruction for a show of hands; empty for a question with votes."""
     match activity:
         case MultipleChoice():
             return "Several may be right: raise your hand for each"
@@ -236,7 +236,7 @@ def ask(
 
 
 def _predicted_setting(step: Step, activity: Activity) -> str:
-    """Return the settings of the experiment that is predicted; empty if it is about several."""
+    """Return the settings of the predicted experiment; empty for a prediction about several experiments."""
     is_about_sweep = step.sweep is not None and not (
         isinstance(activity, Predict) and activity.at in step.sweep.values
     )
@@ -248,7 +248,7 @@ def _predicted_setting(step: Step, activity: Activity) -> str:
 
 def _listed_round(activity: Listed, order: Sequence[int], context: MarkContext) -> AskedRound:
     ids = [activity.entry_ids[index] for index in order]
-    if isinstance(activity, ShapePrediction):  # its mark compares with the run, which comes later
+    if isinstance(activity, ShapePrediction):  # its mark needs the run, which comes later
         right: tuple[int, ...] = (order.index(activity.right),)
         feedback = [activity.shapes[index].feedback for index in order]
     else:
@@ -264,7 +264,7 @@ def _listed_round(activity: Listed, order: Sequence[int], context: MarkContext) 
 
 
 def _numeric_rounds(activity: Numeric, seed: str, module: str, page: str) -> tuple[AskedRound, AskedRound]:
-    """Return the question with numbers of its own for each round, as far as it draws numbers."""
+    """Return the question for both rounds, with different numbers if it draws numbers."""
     first = activity.draw_numbers(personal.question_seed(seed, module, page, activity.id, 0))
     second = first
     for again in range(1, personal.DRAWS_AGAIN + 1):
@@ -291,5 +291,5 @@ def _index(answer: Answer, choices: int) -> int:
 
 
 def _alike(answer: CountedAnswer) -> float:
-    """Return a key that is the same for answers that mean the same."""
+    """Return a key that is equal for equivalent answers."""
     return float(f"{answer.value:.3g}") if answer.value is not None else float(answer.given)

@@ -1,4 +1,4 @@
-"""Check of a lecture before it begins: make and keep its runs, and find what will not work here."""
+"""Check of a lecture before it begins: make and store its runs, and find problems on this machine."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from tcptutor.run import Run, lab_parts
 from tcptutor.spec import Experiment
 
 _SMALLEST, _COMFORTABLE = (80, 24), (120, 36)
-"""Columns and lines of a terminal: below the first the stage draws nothing, from the second labels are large."""
+"""Columns and lines of a terminal: minimum size of the stage, and the size from which labels are large."""
 _HEADLINE_LINES, _MARGIN = 8, 8
 _LONG_RUN_S = 60.0
-"""Longest time that a room waits for a run with pleasure."""
+"""Longest acceptable wait for a live run, s."""
 
 
 class LectureCheck:
@@ -51,19 +51,19 @@ class LectureCheck:
         """Check `lecture`.
 
         Args:
-            course: The course of its pages.
+            course: The course with the pages of the lecture.
             lecture: The lecture.
-            has_votes: Whether the room is to vote from its own devices.
-            is_reachable: Whether these devices reach the page to vote.
-            prepared: Where the runs are kept.
+            has_votes: Whether students vote from their devices.
+            is_reachable: Whether these devices can reach the page for votes.
+            prepared: Store of the runs.
         """
         self._course, self._lecture = course, lecture
         self._has_votes, self._is_reachable = has_votes, is_reachable
         self._prepared = prepared or PreparedRuns()
         self._runs: dict[int, list[Experiment]] = {}
-        """Experiments by slide, from 0."""
+        """Experiments by index of the slide."""
         self._gone: set[int] = set()
-        """Slides with a run that the course no longer has."""
+        """Indexes of slides with a run that the course no longer has."""
         for number, experiment in lecture_runs(course, lecture):
             if experiment is None:
                 self._gone.add(number)
@@ -72,21 +72,21 @@ class LectureCheck:
         shown = (each for of_slide in self._runs.values() for each in of_slide)
         points = (point for slide in lecture.slides for point in self._missing_points(slide))
         self.experiments = [*{self._prepared.key(each): each for each in (*shown, *points)}.values()]
-        """Runs that the lecture shows, and points of its curves that are not even recorded."""
+        """Experiments of all runs that the lecture shows, and of curve points without any prepared run."""
         self._problems: dict[str, str] = {}
-        """Why runs failed, by key."""
+        """Reasons for failed runs, by key of the experiment."""
         self._seconds: dict[str, float] = {}
-        """Times that live runs took, by key."""
+        """Durations of live runs in seconds, by key of the experiment."""
         self._no_lab = ""
         self.made = 0
-        """Runs that this check has made."""
+        """Number of runs that this check has made."""
 
     async def prepare(
         self, backend: str = "auto", clock: str = "auto"
     ) -> AsyncGenerator[tuple[str, bool], None]:
-        """Make the runs that are not kept, or were made by another lab.
+        """Make the runs that are missing, or were made by a different lab.
 
-        Yields the name of each run, and whether it was made now.
+        Yields the name of each run, and True if this check made it.
 
         Closing the generator, or cancelling the task, ends every lab. Raises TutorError if a run cannot be written.
         """
@@ -138,7 +138,7 @@ class LectureCheck:
     # Findings
 
     def findings(self) -> list[Finding]:
-        """Return what works and what does not: the machine first, then each slide, then the time."""
+        """Return all findings: on the machine, then on each slide, then on the time."""
         return [
             _terminal(),
             *check_terminal()[1:],
@@ -212,13 +212,13 @@ class LectureCheck:
             yield "warn", f"its live run takes {seconds:.0f} s here: R shows the prepared run"
 
     def _time(self) -> Finding:
-        needed, there = sum(slide.minutes for slide in self._lecture.slides), self._lecture.planned_minutes
-        if there and needed > there:
-            text = f"the slides take {needed:g} min, and there are {there:g}"
+        needed, planned = sum(slide.minutes for slide in self._lecture.slides), self._lecture.planned_minutes
+        if planned and needed > planned:
+            text = f"the slides take {needed:g} min, and there are {planned:g}"
             return warn("time", text, "hide pages, or give slides less time with `minutes`")
         return ok(
             "time",
-            f"{len(self._lecture.slides)} slides, {needed:g} min" + (f" of {there:g}" if there else ""),
+            f"{len(self._lecture.slides)} slides, {needed:g} min" + (f" of {planned:g}" if planned else ""),
         )
 
 
@@ -239,7 +239,7 @@ def _count(number: int, what: str) -> str:
 
 
 def _terminal() -> Finding:
-    """Return the terminal's finding, stricter than the doctor's: a room reads from afar."""
+    """Return a finding on the terminal, stricter than `tcptutor doctor`: the room reads from afar."""
     found = check_terminal()[0]
     if found.text == "none":
         return warn(
@@ -257,12 +257,12 @@ def _terminal() -> Finding:
 
 
 def _terminal_size() -> tuple[int, int]:
-    """Return columns and lines; without a terminal those of a comfortable one."""
+    """Return columns and lines; a comfortable size without a terminal."""
     size = shutil.get_terminal_size(_COMFORTABLE)
     return size.columns, size.lines
 
 
 def _text_lines(markdown: str) -> int:
-    """Return the lines that a block of text takes, with the empty one below it."""
+    """Return the height of a text block in lines, with the empty line below."""
     columns = _terminal_size()[0] - _MARGIN
     return 1 + sum(math.ceil(max(1, len(line)) / columns) for line in markdown.splitlines())

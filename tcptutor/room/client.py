@@ -5,8 +5,8 @@
         async for message in connection:
             ...
 
-A lost connection comes back by itself: the lecture process is started again if it was killed, and sends the lecture,
-its state and the run on the slide anew. Until then the terminal reads one `Interrupted`.
+A lost connection is restored automatically: a killed lecture process is restarted, and sends the lecture, its state
+and the run on the slide again. Until then the terminal reads an `Interrupted`.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from tcptutor.room.protocol import (
 
 _RETRY_S = 0.1
 _PATIENCE_S = 30.0
-"""Longest time without a lecture process before the connection gives up."""
+"""Seconds without a lecture process after which the connection gives up."""
 _MOST_LOST = 5
-"""Losses of the connection in that time after which it gives up."""
+"""Most disconnects within `_PATIENCE_S` before the connection gives up."""
 
 
 class Interrupted(msgspec.Struct, frozen=True):
-    """The connection is lost, and is being made again."""
+    """Report that the connection is lost and is being restored."""
 
     problem: str
 
 
 class TerminalConnection:
-    """A terminal's connection. Iterating ends after `LectureEnded`."""
+    """Connection of a terminal to the lecture process. Iteration ends after `LectureEnded`."""
 
     def __init__(self, role: Role) -> None:
         self.role: Role = role
@@ -52,7 +52,7 @@ class TerminalConnection:
         self._writer: asyncio.StreamWriter | None = None
         self._folder: Path | None = None
         self._lost: list[float] = []
-        """Times of the latest losses of the connection."""
+        """Times of recent disconnects."""
 
     async def __aenter__(self) -> Self:
         """Connect. Raises TutorError if no lecture process answers."""
@@ -68,12 +68,12 @@ class TerminalConnection:
         await self._close()
 
     def send(self, message: FromTerminal) -> None:
-        """Send a command; while the connection is lost, ignore it."""
+        """Send a command; drop it while the connection is lost."""
         if self._writer is not None and not self._writer.is_closing():
             self._writer.write(protocol.line(message))
 
     async def __aiter__(self) -> AsyncIterator[ToTerminal | Interrupted]:
-        """Yield messages up to `LectureEnded`. Raises TutorError if a lost connection does not come back."""
+        """Yield messages up to `LectureEnded`. Raises TutorError if a lost connection cannot be restored."""
         while True:
             async for message in self._messages():
                 yield message

@@ -1,6 +1,6 @@
-"""The default lecture of a module or a course: each page becomes a slide, whose steps follow how a page teaches.
+"""Default lecture of a module or a course, with a slide per page.
 
-A slide opens with the page's situation and its figures, then asks for a prediction, runs, explains what limited the
+A slide opens with the page's situation and its figures, then asks for a prediction, runs, explains the limit of the
 run, asks the page's best question, and ends with the main idea. The page's prose becomes the speaker's notes.
 """
 
@@ -47,16 +47,16 @@ _MINUTES: dict[type[AnyStep], float] = {
     Answer: 0.5,
     FlowsShown: 5.0,
 }
-"""Planned time by kind of step; a question includes the discussion and the second vote."""
+"""Planned minutes by kind of step; a question includes the discussion and the second vote."""
 _PREDICTION_MINUTES = 1.5
 _BY_HAND_MINUTES = 3.0
-"""Time to type a page's commands while the room watches."""
+"""Minutes for typing a page's commands while the room watches."""
 
 
 def default_lecture(course: Course, target: str = "") -> tuple[Lecture, LecturePlace]:
-    """Return the lecture of MODULE or MODULE/PAGE (ids or numbers, or 1.9), and the place at which it begins.
+    """Return the lecture of MODULE or MODULE/PAGE (ids or numbers, or 1.9), and the place where it begins.
 
-    An empty target gives the lecture of the whole course. A page that default lectures leave out is in the lecture
+    An empty target gives the lecture of the complete course. A page that default lectures leave out is in the lecture
     if the target names it.
 
     Raises:
@@ -76,7 +76,7 @@ def default_lecture(course: Course, target: str = "") -> tuple[Lecture, LectureP
 
 
 def lecture_of(course: Course, title: str, slides: Iterable[Slide]) -> Lecture:
-    """Return a lecture of these slides, with the digest that recognizes it."""
+    """Return a lecture of these slides, with a digest that identifies it."""
     all_slides = tuple(slides)
     content = hashlib.sha256(msgspec.json.encode([title, all_slides]))
     for slide in all_slides:
@@ -104,7 +104,7 @@ def find_step(module: Module, name: str) -> Step:
 
 
 def module_slides(course: Course, module: Module, added: Collection[str] = ()) -> Iterator[Slide]:
-    """Yield a title slide and the slides of the essential pages, without checks, and of the added pages."""
+    """Yield a title slide, then the slides of the essential pages except checks, and of the added pages."""
     goals = "\n".join(f"- {each}" for each in module.objectives)
     yield Slide(
         headline=module.title,
@@ -142,7 +142,7 @@ def slide_of(module: Module, step: Step, words: Iterable[str]) -> Slide:
 
 
 def step_of(course: Course, slide: Slide) -> Step | None:
-    """Return the page of a slide; None for an own slide, or if the course no longer has the page."""
+    """Return the page of a slide; None for a custom slide or a page that the course no longer has."""
     for module in course.modules:
         if module.id == slide.module:
             return next((step for step in module.steps if step.id == slide.page), None)
@@ -150,7 +150,7 @@ def step_of(course: Course, slide: Slide) -> Step | None:
 
 
 def planned_minutes(steps: Iterable[AnyStep]) -> float:
-    """Return the time that these steps take in front of a room, min."""
+    """Return the planned time of these steps in front of a room, min."""
     return round(sum(map(_minutes, steps)), 1)
 
 

@@ -1,4 +1,4 @@
-"""Sentences of a page's Markdown for a slide: plain text, a few words rather than a wall of them."""
+"""Short excerpts of a page's Markdown for a slide."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _LINK = re.compile(r"\[([^\[\]]*)\]\([^()\s]*\)")
 _SENTENCE_END = re.compile(r"""(?<=[.?!])["”')*]*\s+(?=[A-Z0-9"“*(\[])""")
 _ENDED = re.compile(r"""[.?!]["”')]*$""")
 _BLOCK = re.compile(r"^\s*(?:[|#>`]|[-*+] |\d+[.)] |\s{4})", re.MULTILINE)
-"""Begin of a table, a heading, a quotation, code or a list."""
+"""Start of a table, a heading, a quotation, code or a list."""
 
 
 def plain(markdown: str) -> str:
-    """Return Markdown of a line or paragraph as plain text on one line."""
+    """Return a line or paragraph of Markdown as a single line of plain text."""
     text = _LINK.sub(r"\1", without_links(markdown))
     return " ".join(_EMPHASIS.sub(r"\2", text).replace("`", "").split())
 
@@ -28,7 +28,7 @@ def plain(markdown: str) -> str:
 def first_sentences(markdown: str, most: int = MOST_CHARACTERS) -> str:
     """Return the first sentences of a text, as many as fit in `most` characters and at least the first.
 
-    A sentence that announces a list or a table is left out. Returns an empty string for a text that begins with one.
+    A sentence that announces a list or a table is left out. A text that begins with a block gives an empty string.
     """
     paragraph = without_links(markdown).strip().split("\n\n")[0]
     if _BLOCK.match(paragraph):
@@ -43,9 +43,9 @@ def first_sentences(markdown: str, most: int = MOST_CHARACTERS) -> str:
 
 
 def first_block(markdown: str) -> str:
-    """Return the list, table or code that a text begins with, and the sentence that announces it.
+    """Return the list, table or code at the start of a text, with the sentence that announces it.
 
-    Returns an empty string for a text that begins otherwise, or whose block has more than MOST_LINES lines.
+    A text without a block at its start, or with a block of more than MOST_LINES lines, gives an empty string.
     """
     blocks = without_links(markdown).strip().split("\n\n")
     announced = 1 if not _BLOCK.match(blocks[0]) else 0

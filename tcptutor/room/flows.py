@@ -1,8 +1,8 @@
-"""A room experiment: each student owns a flow on a shared bottleneck and picks its congestion control.
+"""Room experiment: each student owns a flow on a shared bottleneck and picks its congestion control.
 
 The students pick by a vote (`ask_algorithms`). `plan_flows` turns their picks into an experiment. A `FlowMeter` follows
-its run: it reports each flow's rate to the room, and to each student the own flow's. After a second vote the room sees
-what its change of mind did.
+its run, and reports all rates to the room and a student's own rate to the student. After a second vote the room sees
+the effect of its new picks.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from tcptutor.spec import Experiment, Flows, check, parameter
 from tcptutor.wire.protocol import Event, Samples
 
 FLOWS = "flows"
-"""Id of the vote on algorithms, in place of an activity's."""
+"""Id of the vote on algorithms, in place of an activity's id."""
 MOST_FLOWS = int(parameter("streams").high)
-"""Flows of a host pair; more students share flows."""
+"""Most flows of a host pair; further students share flows."""
 FLOWS_WITHOUT_VOTERS = 4
-"""Flows of each algorithm if nobody has picked one."""
+"""Flows of each algorithm without any picks."""
 LEAST_SHARE = 1e6
-"""Least rate of the bottleneck per flow, bit/s: with much less, a flow lives on timeouts."""
+"""Minimum rate of the bottleneck per flow, bit/s; far below it, timeouts dominate."""
 MOST_SECONDS, MOST_WARMUP = 10.0, 2.0
-"""Longest measured time and warm-up, s: many flows take the lab several times as long."""
+"""Longest measured time and warm-up, s: the lab takes several times longer for many flows."""
 _WINDOW = 1.0
-"""Time over which a rate is measured, s."""
+"""Averaging time of a rate, s."""
 
 
 class FlowsPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """A room experiment and the owners of its flows."""
+    """Room experiment with the owners of its flows."""
 
     experiment: Experiment
     offered: tuple[str, ...]
     """Algorithms that the room could pick."""
     owners: dict[str, int]
-    """Index of the flow of each voter."""
+    """Index of each voter's flow, by voter id."""
 
     @property
     def algorithms(self) -> tuple[str, ...]:
@@ -62,31 +62,31 @@ class FlowsPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OwnFlow(msgspec.Struct, frozen=True, kw_only=True):
-    """The flow of a student."""
+    """Flow of a student, as shown to its owner."""
 
     algorithm: str
-    """As students read it, such as "CUBIC"."""
+    """Display name, such as "CUBIC"."""
     others: int
-    """Other students who own the same flow."""
+    """Number of other students who own the same flow."""
     flows: int
-    """All flows of the experiment."""
+    """Number of flows of the experiment."""
     fair_bps: float
     bps: float | None = None
     """Mean payload, bit/s; None before the run's end."""
     rank: int | None = None
     """Place among all flows, 1 for the fastest; None before the run's end."""
     earlier_algorithm: str = ""
-    """Algorithm of the student's flow in the run after the first vote; empty without one."""
+    """Algorithm of the student's flow in the run after the first vote; empty without such a run."""
     earlier_bps: float = 0.0
     """Mean payload of that flow, bit/s."""
 
 
 def ask_algorithms(shown: FlowsShown, experiment: Experiment, title: str = "") -> AskedQuestion:
-    """Return the vote on the algorithms of the students' flows; nothing is right or wrong.
+    """Return the vote on the algorithms of the students' flows, without right answers.
 
     Args:
         shown: The algorithms to pick from.
-        experiment: The experiment if nobody picks one.
+        experiment: The experiment that results without any picks.
         title: Headline of the slide.
     """
     names = tuple(map(algorithm_name, shown.algorithms))
@@ -98,15 +98,15 @@ def ask_algorithms(shown: FlowsShown, experiment: Experiment, title: str = "") -
 
 
 def plan_flows(base: Experiment, algorithms: Sequence[str], picks: Mapping[str, int], seed: int) -> FlowsPlan:
-    """Return the experiment with the flows that the room has picked.
+    """Plan the experiment with the flows that the room has picked.
 
-    Each student owns a flow, up to `MOST_FLOWS`; more students share the flows of their algorithm, whose number is
+    Each student owns a flow, up to `MOST_FLOWS`; more students share the flows of their algorithm, which gets flows
     in proportion to its students.
 
     Args:
-        base: The experiment whose path the flows share.
+        base: The experiment with the path that the flows share.
         algorithms: The algorithms to pick from.
-        picks: Index of the algorithm that each voter picked; if empty, each algorithm has `FLOWS_WITHOUT_VOTERS`.
+        picks: Index of the picked algorithm by voter; if empty, each algorithm has `FLOWS_WITHOUT_VOTERS`.
         seed: Seed of the run.
 
     Raises:
@@ -147,7 +147,7 @@ class FlowMeter:
         return self._ended or any(self._recent)
 
     def take(self, event: Event) -> None:
-        """Follow an event of the run."""
+        """Process an event of the run."""
         match event:
             case Samples(t=t, rows=rows):
                 self._t = t
@@ -160,7 +160,7 @@ class FlowMeter:
                 pass
 
     def view(self) -> FlowsView:
-        """Return what the room sees."""
+        """Return the view for the room."""
         plan, experiment = self._plan, self._plan.experiment
         bars = [
             FlowBar(algorithm=algorithm, voters=self._owners[flow], bps=self._rate(flow))
@@ -193,7 +193,7 @@ class FlowMeter:
         )
 
     def own(self, voter: str) -> OwnFlow | None:
-        """Return the flow of a voter; None for a voter without one."""
+        """Return the flow of a voter; None for a voter without a flow."""
         flow = self._plan.owners.get(voter)
         if flow is None:
             return None
@@ -210,7 +210,7 @@ class FlowMeter:
         return msgspec.structs.replace(mine, bps=bps, rank=rank)
 
     def rates_of(self, picks: Mapping[str, int]) -> dict[str, float]:
-        """Return the mean payload of each voter's flow; empty before the end, and if the run is not of these picks."""
+        """Return each voter's mean payload in bit/s; empty before the end or for a run with other picks."""
         plan = self._plan
         picked = {voter: plan.algorithms[flow] for voter, flow in plan.owners.items()}
         if not self._results or picked != {voter: plan.offered[pick] for voter, pick in picks.items()}:
@@ -240,11 +240,11 @@ class FlowMeter:
 
 
 def _numbers_of_flows(voters: Sequence[int]) -> list[int]:
-    """Return the flows of each algorithm: one per student, or in proportion by largest remainders."""
-    everybody = sum(voters)
-    if everybody <= MOST_FLOWS:
+    """Return the number of flows per algorithm: its number of students, or proportional by largest remainders."""
+    students = sum(voters)
+    if students <= MOST_FLOWS:
         return list(voters)
-    quotas = [MOST_FLOWS * number / everybody for number in voters]
+    quotas = [MOST_FLOWS * number / students for number in voters]
     numbers = [max(1, int(quota)) if quota else 0 for quota in quotas]
     while sum(numbers) != MOST_FLOWS:
         step = 1 if sum(numbers) < MOST_FLOWS else -1
@@ -255,13 +255,13 @@ def _numbers_of_flows(voters: Sequence[int]) -> list[int]:
 
 
 def _mixed(numbers: Sequence[int]) -> list[int]:
-    """Return the index of each flow's algorithm such that none starts first: flows start in order."""
+    """Return the algorithm index of each flow, evenly interleaved, because flows start in this order."""
     places = [((at + 0.5) / number, index) for index, number in enumerate(numbers) for at in range(number)]
     return [index for _, index in sorted(places)]
 
 
 def _with_flows(base: Experiment, algorithms: tuple[str, ...], seed: int) -> Experiment:
-    """Return `base` with these flows on its path, which has at least `LEAST_SHARE` for each."""
+    """Return `base` with these flows, on a path that offers at least `LEAST_SHARE` per flow."""
     rate = base.path.rate or 0.0
     larger = max(1.0, len(algorithms) * LEAST_SHARE / rate)
     path = msgspec.structs.replace(

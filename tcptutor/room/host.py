@@ -1,7 +1,7 @@
-"""The lecture process: `python -m tcptutor.room.host FOLDER`. It owns a lecture while terminals come and go.
+"""Lecture process: `python -m tcptutor.room.host FOLDER`. It owns a lecture while terminals connect and disconnect.
 
-It ends when the teacher ends the lecture, and after three hours without a terminal; killed, it resumes from the log in
-FOLDER.
+It exits when the teacher ends the lecture, and after three hours without a terminal. A restarted process resumes from
+the log in FOLDER.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ if TYPE_CHECKING:
     from tcptutor.room.lecture_runs import Play
 
 _IDLE_S = 3 * 3600.0
-"""Longest time without a terminal."""
+"""Seconds without a terminal after which the process exits."""
 _TICK_S, _SAVE_S = 1.0, 10.0
-"""Seconds between two views of the speaker's clock, and between two records of it."""
+"""Seconds between updates of the speaker's clock, and between records of the time."""
 
 
 class LectureProcess:
-    """A lecture and its terminals."""
+    """Server of a lecture for its terminals."""
 
     def __init__(self, folder: Path, opened: OpenedLecture) -> None:
         self._folder, self._opened = folder, opened
@@ -97,10 +97,10 @@ class LectureProcess:
         self._path = path
 
     async def _keep_listening(self) -> None:
-        """Listen anew if something has removed the socket, as a cleaner of /tmp does."""
+        """Listen again if the socket was removed, for example by a cleaner of /tmp."""
         if not os.path.lexists(self._path):  # noqa: ASYNC240  # /tmp answers at once
             self._server.close()
-            with contextlib.suppress(OSError, TutorError):  # the next try is in a second
+            with contextlib.suppress(OSError, TutorError):  # retried at the next tick
                 await self._listen()
 
     def _close_socket(self) -> None:
@@ -108,7 +108,7 @@ class LectureProcess:
         self._path.unlink(missing_ok=True)
 
     async def _work(self) -> None:
-        """Take control: a resumed lecture shows its slide before the course and the lab are imported."""
+        """Import and start the control, after a resumed lecture has shown its slide."""
         control = (await asyncio.to_thread(_import_control))(self._folder, self._opened, self._log, self)
         self._control = control
         await control.start()
@@ -175,10 +175,10 @@ class LectureProcess:
         for event in play.events:
             terminal.send(RunEvent(play.id, msgspec.Raw(event)))
 
-    # What the lecture reports
+    # Reports of the lecture
 
     def lecture_changed(self) -> None:
-        """Show the room what has changed, and the speaker's view to those who drive."""
+        """Send the changed state to all terminals, and the speaker's view to driving terminals."""
         control = self._control
         talk = control.talk if control is not None else talk_of(self._log.state, self._opened.lecture)
         fronts = sum(terminal.role == "present" for terminal in self._terminals)
@@ -190,11 +190,11 @@ class LectureProcess:
             self._broadcast(Tells(control.teacher_view), to_watchers=False)
 
     def command_refused(self, reason: str) -> None:
-        """Say why a command changes nothing to those who drive."""
+        """Send the reason for a refused command to driving terminals."""
         self._broadcast(CommandRefused(reason), to_watchers=False)
 
     def run_changed(self) -> None:
-        """Send every terminal the run on screen."""
+        """Send the run on screen to every terminal."""
         for terminal in self._terminals:
             self._spawn(self._send_run(terminal))
 
@@ -208,15 +208,15 @@ class LectureProcess:
     # Time
 
     async def _tick(self, control: LectureControl) -> None:
-        alone_since = saved = time.monotonic()
+        last_attended = saved = time.monotonic()
         while True:
             await asyncio.sleep(_TICK_S)
             await self._keep_listening()
             now = time.monotonic()
             if self._terminals:
-                alone_since = now
+                last_attended = now
                 self.lecture_changed()
-            elif now - alone_since > _IDLE_S:
+            elif now - last_attended > _IDLE_S:
                 self._stop("no terminal for three hours")
             if now - saved > _SAVE_S:
                 saved = now
@@ -248,14 +248,14 @@ def _without_notes(lecture: Lecture) -> Lecture:
 
 def _choose_course(opened: OpenedLecture) -> None:
     if opened.course:
-        from tcptutor.course.sources import course_folder  # noqa: PLC0415  # the shipped course needs none
+        from tcptutor.course.sources import course_folder  # noqa: PLC0415  # not needed for the shipped course
 
         given = opened.course
         places.choose_course(places.ChosenCourse(given, course_folder(given), opened.lecture.course))
 
 
 def main() -> None:
-    """Serve the lecture whose folder is the only argument."""
+    """Serve the lecture in the folder that is the only argument."""
     folder = Path(sys.argv[1])
     os.umask(0o077)
     try:

@@ -1,4 +1,4 @@
-"""The lecture process as its terminals find it: its socket, whether it runs, and how to start it."""
+"""Discovery and start of the lecture process: its socket, lock and log."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ from tcptutor.room import records
 
 LOCK, PROCESS_LOG = "running.lock", "process.log"
 _START_S = 20.0
-"""Longest time for a lecture process to accept terminals."""
+"""Seconds for a lecture process to accept terminals after its start."""
 _POLL_S = 0.02
-_LAST_WORDS = 4096
-"""Bytes at the end of the process's log that are searched for its last line."""
+_LOG_TAIL = 4096
+"""Bytes at the end of the process's log to search for the last line."""
 
 
 def socket_path() -> Path:
     """Return the path of the lecture's socket.
 
     Raises:
-        TutorError: There is no folder for it.
+        TutorError: No folder can hold the socket.
     """
     return sockets.path("lecture")
 
 
 class LectureHolder(NamedTuple):
-    """A running lecture process."""
+    """Running lecture process, with the folder of its lecture."""
 
     process: int
     folder: Path
 
 
 def running() -> Path | None:
-    """Return the folder of the lecture whose process runs now; None if none does."""
+    """Return the folder of the running lecture; None without a lecture process."""
     holder = _holder()
     return holder.folder if holder is not None else None
 
 
 @contextlib.contextmanager
 def only_process(folder: Path) -> Iterator[bool]:
-    """Yield whether this is now the only lecture process, of the lecture in `folder`; the kernel ends the claim."""
+    """Lock out other lecture processes; yield False if the lock is taken. The kernel releases it at exit."""
     files.make_private(folder.parent)
     fd = os.open(_lock_file(), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, files.PRIVATE)
     try:
@@ -68,7 +68,7 @@ def only_process(folder: Path) -> Iterator[bool]:
 
 
 def start(folder: Path) -> None:
-    """Start the process of the lecture in `folder` unless one runs, and return once it accepts terminals.
+    """Start the lecture process for `folder` unless it is running, and wait until it accepts terminals.
 
     Raises:
         TutorError: It ended, or does not answer.
@@ -84,19 +84,19 @@ def start(folder: Path) -> None:
         elif _accepts(path) and (
             process is None or process.poll() is not None or holder.process == process.pid
         ):
-            _let_live(process)
+            _detach(process)
             return
         time.sleep(_POLL_S)
     if process is not None:
         process.kill()
         process.wait()
-    raise TutorError(f"the lecture process did not start ({_last_words(folder)}): start it again")
+    raise TutorError(f"the lecture process did not start ({_last_log_line(folder)}): start it again")
 
 
 def _spawn(folder: Path) -> subprocess.Popen[bytes]:
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     with os.fdopen(os.open(folder / PROCESS_LOG, flags, files.PRIVATE), "ab") as log:
-        # A session of its own: it outlives this terminal.
+        # A new session, so that the process outlives this terminal.
         return subprocess.Popen(
             [sys.executable, "-m", "tcptutor.room.host", str(folder)],
             stdin=subprocess.DEVNULL,
@@ -107,8 +107,8 @@ def _spawn(folder: Path) -> subprocess.Popen[bytes]:
         )
 
 
-def _let_live(process: subprocess.Popen[bytes] | None) -> None:
-    """Keep subprocess from warning that the process lives on."""
+def _detach(process: subprocess.Popen[bytes] | None) -> None:
+    """Prevent the warning of `subprocess` about a process that is still running."""
     if process is not None:
         process.returncode = process.returncode or 0
 
@@ -137,9 +137,9 @@ def _accepts(path: Path) -> bool:
     return True
 
 
-def _last_words(folder: Path) -> str:
+def _last_log_line(folder: Path) -> str:
     try:
-        text = files.read_plain(folder / PROCESS_LOG, 1 << 24)[-_LAST_WORDS:].decode(errors="replace")
+        text = files.read_plain(folder / PROCESS_LOG, 1 << 24)[-_LOG_TAIL:].decode(errors="replace")
     except OSError:
         return "no log"
     lines = [line for line in text.splitlines() if line.strip()]

@@ -1,4 +1,4 @@
-"""Control of a lecture: carries out the commands of terminals, and knows what the room and the speaker see."""
+"""Control of a lecture: executes commands of terminals, and computes the views for room and speaker."""
 
 from __future__ import annotations
 
@@ -56,46 +56,46 @@ from tcptutor.wire.protocol import Event
 
 
 class LectureListener(Protocol):
-    """Hears of every change of a lecture."""
+    """Receiver of all changes of a lecture."""
 
     def lecture_changed(self) -> None:
-        """Take the new `LectureControl.talk` and `LectureControl.teacher_view`."""
+        """Handle a new `LectureControl.talk` or `LectureControl.teacher_view`."""
 
     def command_refused(self, reason: str) -> None:
-        """Take the reason why a command changes nothing."""
+        """Handle a refused command."""
 
     def run_changed(self) -> None:
-        """Take the run on screen, `LectureControl.play`, which is another one now."""
+        """Handle a new run on screen, `LectureControl.play`."""
 
     def run_grew(self, play: Play, event: bytes) -> None:
-        """Take an event of a run, on screen or not."""
+        """Handle an event of a run, on screen or not."""
 
 
 class LectureControl:
-    """The lecture in a folder, without its terminals."""
+    """Control of the lecture in a folder, without its terminals."""
 
     def __init__(
         self, folder: Path, opened: OpenedLecture, log: LectureLog, listener: LectureListener
     ) -> None:
         self.lecture, self._listener = opened.lecture, listener
         self.report_file = folder / "report.txt"
-        """File that the end of the lecture writes."""
+        """Report that is written at the end of the lecture."""
         self._log = log
         self._began = time.monotonic() - self.state.elapsed_s
         self._pages = LecturePages(opened.lecture, folder.name)
         self._runs = LectureRuns(folder, lambda: Lab(opened.backend, opened.clock), self)
         self._polls = LecturePolls(folder, opened, listener.lecture_changed)
         self._meter: FlowMeter | None = None
-        """Rates of the room experiment that was run or shown last."""
+        """Rates of the room experiment that was last run or shown."""
         self._metered: LecturePlace | None = None
         self._with_prepared = dict[LecturePlace, bool]()
         self._remarks = list[str]()
         self._starting: LecturePlace | None = None
-        """LecturePlace of the step whose run is being planned."""
+        """Place of the step with a run that is being planned."""
         self._tasks = set[asyncio.Task[None]]()
 
     async def start(self) -> None:
-        """Resume a killed lecture, and open the page where students join in the background."""
+        """Resume a killed lecture, and open the students' page in the background."""
         await asyncio.to_thread(self._runs.recover)
         if self._log.damaged:
             self._remarks.append(f"{self._log.damaged} damaged records of the lecture are left out")
@@ -113,12 +113,12 @@ class LectureControl:
 
     @property
     def state(self) -> LectureState:
-        """What the records say."""
+        """State derived from the records."""
         return self._log.state
 
     @property
     def talk(self) -> Talk:
-        """What is on screen."""
+        """State of the screen."""
         shown = self._shown
         has_prepared = shown is not None and self._with_prepared.get(shown, False)
         return msgspec.structs.replace(
@@ -130,7 +130,7 @@ class LectureControl:
 
     @property
     def teacher_view(self) -> TeacherView:
-        """What only the speaker sees."""
+        """Private view of the speaker."""
         view = teacher_view(self.state, self.lecture, self._now)
         remarks = tuple(self._remarks) + ((self._log.problem,) if self._log.problem else ())
         return self._polls.speaker_view(msgspec.structs.replace(view, remarks=remarks))
@@ -142,17 +142,17 @@ class LectureControl:
         return await self._runs.play_of(shown, run.id, run.source) if shown is not None and run.id else None
 
     def pass_time(self) -> None:
-        """Record that time has passed."""
+        """Record the elapsed time."""
         self._append(Passed())
 
     @property
     def _shown(self) -> LecturePlace | None:
-        """LecturePlace of the step whose run is on screen."""
+        """Place of the step that shows the run on screen."""
         return shown_run(self.lecture, self.state.place)
 
     @property
     def _flows(self) -> FlowsView | None:
-        """The room experiment on screen."""
+        """Room experiment on screen."""
         if self._meter is None or self._shown != self._metered:
             return None
         view = msgspec.structs.replace(self._meter.view(), earlier=self._polls.earlier_flows)
@@ -169,7 +169,7 @@ class LectureControl:
     # Commands
 
     def obey(self, message: FromTerminal) -> None:
-        """Carry out a command."""
+        """Execute a command."""
         self._remarks.clear()
         match message:
             case StartRun():
@@ -215,7 +215,7 @@ class LectureControl:
         return shown in (self._starting, self._runs.shown)
 
     async def _experiment(self, shown: LecturePlace, source: RunSource) -> Experiment:
-        """Return the experiment to run: each live run has a seed of its own. Raises UsageError."""
+        """Return the experiment to run, with a new seed for each live run. Raises UsageError."""
         step = self.lecture.slides[shown.slide].steps[shown.step]
         number = run_of(self.state, shown).live_runs if source == "live" else 0
         if isinstance(step, FlowsShown):
@@ -256,7 +256,7 @@ class LectureControl:
         return isinstance(self.lecture.slides[place.slide].steps[place.step], FlowsShown)
 
     async def _compare(self) -> None:
-        """Show the room what models and the latest run say about its prediction; nothing until the run has ended."""
+        """Compare the room's prediction with models and with the latest run, once the run has ended."""
         asked, slide = self._polls.asked, self.state.place.slide
         if asked is None or not asked.is_prediction or self._polls.view(self.lecture.slides[slide]) is None:
             return
@@ -288,10 +288,10 @@ class LectureControl:
         except TutorError as error:
             self.remark(str(error))
 
-    # What runs report
+    # Reports of runs
 
     def run_began(self, play: Play) -> None:
-        """Record the begin of a run."""
+        """Record the start of a run."""
         self._append(RunBegan(play.shown, play.id, play.source))
         if play.shown == self._shown:
             self._listener.run_changed()
@@ -299,7 +299,7 @@ class LectureControl:
         self._spawn(self._compare())
 
     def run_took(self, play: Play, event: Event, text: bytes) -> None:
-        """Pass an event on."""
+        """Forward an event of a run to the terminals and the flow meter."""
         self._listener.run_grew(play, text)
         if self._meter is not None and play.shown == self._metered:
             self._meter.take(event)
@@ -314,7 +314,7 @@ class LectureControl:
         self._spawn(self._compare())
 
     def remark(self, text: str) -> None:
-        """Tell the speaker about a problem."""
+        """Show a problem to the speaker."""
         self._remarks.append(text)
         self._listener.lecture_changed()
 
@@ -329,7 +329,7 @@ class LectureControl:
         self._listener.run_changed()
 
     async def _prepare_run(self) -> None:
-        """Find out whether the run on screen is prepared, and warm the lab for it."""
+        """Look for a prepared run of the experiment on screen, and start the lab for it."""
         shown = self._shown
         experiment = await asyncio.to_thread(self._pages.experiment, shown) if shown is not None else None
         if shown is None or experiment is None:

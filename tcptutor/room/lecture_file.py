@@ -1,17 +1,17 @@
-"""A lecture in a file of the teacher's: which pages in which order, own slides between them, and what to ask.
+"""Lecture file of a teacher: pages in order, custom slides between them, and questions to ask.
 
 title = "Parallel streams in 45 minutes"
-minutes = 45                            # optional: the time there is
+minutes = 45                            # optional: the available time
 
 [[slide]]
-title = "Before we begin"               # an own slide; `text` is Markdown, a blank line starts the next step
+title = "Before we begin"               # a custom slide; `text` is Markdown, a blank line starts the next step
 text = "Phones out, please."
 notes = "Wait for the last row."        # optional on any slide but a module's: speaker's notes
 
 [[slide]]
 page = "parallel-streams/one-lossy-flow"     # or a number such as "3.4"
 minutes = 8                             # optional: the time for this slide
-ask = ["predict", "faster-link"]        # optional: what to ask, by id
+ask = ["predict", "faster-link"]        # optional: ids of the questions to ask
 steps = ["opening", "ask predict", "run", "verdict", "idea"]   # or, optional: all steps, see `room.page_steps`
 
 [[slide]]
@@ -22,7 +22,7 @@ add = ["token-buckets"]                 # optional: with these deeper pages
 [[slide]]
 title = "Who gets what?"
 flows = "parallel-streams/one-small-window"  # each student owns a flow of this experiment's network
-algorithms = ["reno", "cubic", "bbr"]   # optional: what students choose from
+algorithms = ["reno", "cubic", "bbr"]   # optional: algorithms to choose from
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _NUMBERED = re.compile(r"\d+\.\d+")
 
 
 class SlideTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A `[[slide]]` as written: of a page, of all pages of a module, or the teacher's own."""
+    """Table `[[slide]]` as written: for a page, for all pages of a module, or a custom slide."""
 
     title: str = ""
     page: str = ""
@@ -83,7 +83,7 @@ class SlideTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     notes: str = ""
 
     def contradictions(self) -> Iterator[tuple[str, str]]:
-        """Yield key and reason of each value that cannot be used."""
+        """Yield key and reason of each unusable value."""
         if self.page and self.module:
             yield "module", "goes without page: it stands for all pages of the module"
         if self.page and self.flows:
@@ -107,7 +107,7 @@ class SlideTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class LectureTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A lecture file as written."""
+    """Lecture file as written."""
 
     title: str
     minutes: float = 0.0
@@ -128,7 +128,7 @@ def read_lecture(path: Path, course: Course) -> Lecture:
 
     Raises:
         LectureMistakes: The file has several mistakes.
-        ContentError: The file cannot be read, or has a mistake: one line with file and key.
+        ContentError: The file cannot be read, or has a mistake; the message names file and key.
     """
     absolute = path.absolute()
     file = LessonFile(absolute, absolute.parent)
@@ -178,15 +178,15 @@ def _top_mistakes(file: LessonFile, table: dict[str, Any]) -> Iterator[ContentEr
 
 
 def _slide_mistakes(file: LessonFile, entries: list[Any], at: int) -> Iterator[ContentError]:
-    """Yield the mistakes of a slide's keys, apart from names that the course does not have."""
+    """Yield the mistakes in a slide's keys, except unknown names."""
     entry, is_shaped = entries[at], True
     for part in [{key: value} for key, value in entry.items()] if isinstance(entry, dict) else [entry]:
         try:
             msgspec.convert(part, SlideTable)
         except msgspec.ValidationError:
             is_shaped = False
-            alone = [*[{}] * at, part, *[{}] * (len(entries) - at - 1)]
-            yield from _mistake(file, {"title": "x", "slide": alone})
+            padded = [*[{}] * at, part, *[{}] * (len(entries) - at - 1)]
+            yield from _mistake(file, {"title": "x", "slide": padded})
     if is_shaped:
         name = f"slide[{at + 1}]" if len(entries) > 1 else "slide"
         for key, reason in msgspec.convert(entry, SlideTable).contradictions():
@@ -194,7 +194,7 @@ def _slide_mistakes(file: LessonFile, entries: list[Any], at: int) -> Iterator[C
 
 
 def _mistake(file: LessonFile, table: dict[str, Any]) -> Iterator[ContentError]:
-    """Yield why a table is no lecture."""
+    """Yield the mistake in a table, if any."""
     try:
         file.convert_table(table, LectureTable)
     except ContentError as error:
@@ -250,7 +250,7 @@ class _Reader:
         self._file, self._course, self._catalogue, self._key = file, course, catalogue, key
 
     def slides(self, table: SlideTable) -> Iterator[Slide]:
-        """Yield the slides that the table stands for. Raises ContentError."""
+        """Yield the slides that the table defines. Raises ContentError."""
         if table.module:
             yield from self._module_slides(table)
             return
@@ -304,7 +304,7 @@ class _Reader:
 
     @contextmanager
     def _at(self, key: str) -> Iterator[None]:
-        """Name the file and the key in errors about names."""
+        """Add the file and the key to errors about names."""
         try:
             yield
         except UsageError as error:
@@ -322,7 +322,7 @@ def _find_page(course: Course, name: str) -> tuple[Module, Step]:
 
 
 def _own_steps(markdown: str) -> Iterator[OwnText]:
-    """Yield the blocks of own text: a blank line outside of code ends a block."""
+    """Yield the blocks of custom text, split at blank lines outside of code."""
     block: list[str] = []
     in_code = False
     for line in [*markdown.strip().splitlines(), ""]:

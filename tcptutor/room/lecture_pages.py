@@ -1,4 +1,4 @@
-"""The course's pages behind a lecture's slides: their runs, their questions, and what models say about a prediction."""
+"""Course pages behind a lecture's slides: experiments, questions, and values to compare predictions with."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from tcptutor.spec import Experiment
 
 
 class LecturePages:
-    """Pages of the chosen course, read when a slide first needs them. Its methods block."""
+    """Pages of the chosen course, read on first use. All methods block."""
 
     def __init__(self, lecture: Lecture, seed: str) -> None:
-        """Read the pages of `lecture`; `seed` makes the numbers of its questions."""
+        """Prepare the pages of `lecture`; `seed` determines the numbers of its questions."""
         self._lecture, self._seed = lecture, seed
 
     @cached_property
@@ -43,7 +43,7 @@ class LecturePages:
         return Catalogue(self._course.root or places.lessons())
 
     def experiment(self, shown: LecturePlace) -> Experiment | None:
-        """Return the experiment of a step as prepared; None if it has none, or the course has it no longer."""
+        """Return the experiment of a step, as for its prepared run; None if the course has none."""
         slide = self._lecture.slides[shown.slide]
         match slide.steps[shown.step]:
             case RunShown() as step:
@@ -58,7 +58,7 @@ class LecturePages:
         """Return the students' flows for live run `number` of a step, from 0.
 
         Raises:
-            UsageError: The course has the experiment no longer, or it has no link to share.
+            UsageError: The course no longer has the experiment, or its path has no bottleneck to share.
         """
         base = self._catalogue.build(flows.experiment)
         return plan_flows(base, flows.algorithms, picks, base.seed + number)
@@ -71,7 +71,8 @@ class LecturePages:
             run: The latest run on the slide; questions about the run need it.
 
         Raises:
-            UsageError: The room cannot vote on it, or it needs the run first.
+            UsageError: The course no longer has the page, the room cannot vote on the question, or the
+                question needs the run first.
         """
         slide = self._lecture.slides[place.slide]
         match slide.steps[place.step]:
@@ -82,7 +83,7 @@ class LecturePages:
         raise UsageError("the course has this page no longer")
 
     def compare(self, asked: AskedQuestion, run: Run) -> tuple[float | None, tuple[MarkedValue, ...]] | None:
-        """Return the measured value of a prediction and those of models; None if the run is not about it."""
+        """Return the measured value and the models' values for a prediction; None for an unrelated run."""
         slide = next(
             (each for each in self._lecture.slides if (each.module, each.page) == asked.place[:2]), None
         )
@@ -102,7 +103,7 @@ def _settings(experiment: Experiment) -> Experiment:
 
 def _models(page: Step, predict: Predict, experiment: Experiment) -> list[MarkedValue]:
     if predict.measure == "throughput":
-        from tcptutor.analysis import expect  # noqa: PLC0415  # only once the room has predicted
+        from tcptutor.analysis import expect  # noqa: PLC0415  # needed only after a prediction
 
         return [
             MarkedValue(room_name(each), each.throughput_bps, each.tolerance)

@@ -1,4 +1,4 @@
-"""Questions of a lecture: its votes, and the page where students join."""
+"""Polls of a lecture: votes on its questions, and the page where students join."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from tcptutor.room.web.audience import AudienceServer
 PollCommand = OpenPoll | ClosePoll | Discuss
 
 _COUNT_S = 0.2
-"""Shortest time between two counts of joins and answers on the terminals."""
+"""Minimum seconds between updates of join and answer counts on the terminals."""
 
 
 class LecturePolls:
-    """Votes and their server, if the lecture has them."""
+    """Votes and their server, if the lecture has votes."""
 
     def __init__(self, folder: Path, opened: OpenedLecture, on_change: Callable[[], None]) -> None:
         self._folder, self._opened, self._on_change = folder, opened, on_change
@@ -34,11 +34,11 @@ class LecturePolls:
         self._server: AudienceServer | None = None
         self._shown_version = 0
         self._counting: asyncio.TimerHandle | None = None
-        """Timer of joins and answers that terminals do not show yet."""
+        """Timer for counts that terminals do not show yet."""
         self._problem = "the page to join is starting" if opened.has_votes else "this lecture has no votes"
 
     async def start(self) -> None:
-        """Resume the votes and serve their page. Never raises: without them the lecture goes on."""
+        """Resume the votes and serve their page. Never raises: the lecture continues without votes."""
         if not self._opened.has_votes:
             return
         try:
@@ -59,7 +59,7 @@ class LecturePolls:
         self._on_change()
 
     async def close(self) -> None:
-        """Stop the server and close the file."""
+        """Stop the server and close the file of votes."""
         if self._counting is not None:
             self._counting.cancel()
         if self._server is not None:
@@ -68,7 +68,7 @@ class LecturePolls:
             self._votes.close_file()
 
     def obey(self, command: PollCommand, asked: AskedQuestion | None) -> None:
-        """Carry out a command; `asked` is the question to open. Raises TutorError."""
+        """Execute a command; `asked` is the question to open. Raises TutorError."""
         votes = self._votes
         if votes is None or self._server is None:
             raise UsageError(self._problem)
@@ -84,26 +84,26 @@ class LecturePolls:
 
     @property
     def asked(self) -> AskedQuestion | None:
-        """The question of the current poll."""
+        """Question of the current poll."""
         return self._votes.asked if self._votes is not None else None
 
     def compare(self, measured: float | None, models: tuple[MarkedValue, ...]) -> None:
-        """Show the room what models and run say about its prediction."""
+        """Show the measured value and the models' values next to the room's prediction."""
         if self._votes is not None:
             self._votes.compare(measured, models)
 
     @property
     def picks(self) -> dict[str, int]:
-        """The algorithm that each voter picked for the own flow."""
+        """Index of the picked algorithm by voter."""
         return self._votes.picks if self._votes is not None else {}
 
     @property
     def earlier_flows(self) -> tuple[AlgorithmTotal, ...]:
-        """What the flows of the first vote got; empty before the second."""
+        """Results of the first vote's flows; empty before the second vote."""
         return self._votes.earlier_flows if self._votes is not None else ()
 
     def check_picks(self, source: RunSource) -> None:
-        """Raise UsageError while the room still picks its flows, unless a live run can take the picks so far."""
+        """Raise UsageError while the vote on flows is open, unless a live run can use the picks so far."""
         view = self._votes.view if self._votes is not None and self.asked is not None else None
         if view is None or view.activity != FLOWS or view.phase not in ("voting", "voting again"):
             return
@@ -126,11 +126,11 @@ class LecturePolls:
 
     @property
     def audience(self) -> AudienceView:
-        """How to join."""
+        """Address and code for joining, or the reason why votes are off."""
         return self._server.view if self._server is not None else AudienceView(problem=self._problem)
 
     def speaker_view(self, view: TeacherView) -> TeacherView:
-        """Add what only the speaker may know about the poll."""
+        """Add the private information on the poll to the speaker's view."""
         if self._votes is None:
             return view
         reach = self._server.remarks if self._server is not None else ()
@@ -148,7 +148,7 @@ class LecturePolls:
         return report if report is not None and report.questions else None
 
     def _changed(self) -> None:
-        """Show phases at once, but joins and answers, which come by the hundred, a few times a second."""
+        """Show a new phase at once, but batch joins and answers, which arrive by the hundred."""
         if self._server is not None:
             self._server.wake()
         version = self._votes.version if self._votes is not None else 0

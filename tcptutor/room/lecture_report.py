@@ -1,4 +1,4 @@
-"""The report of a lecture: time per slide next to its plan, and the results of the questions."""
+"""Report of a lecture: actual and planned time per slide, and results of the questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of a lecture: one at a time, live in the lab or prepared, in run files of the lecture's own."""
+"""Runs of a lecture in sequence, live in the lab or prepared, stored as run files in the lecture's folder."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ from tcptutor.wire import protocol
 from tcptutor.wire.protocol import CapturedPackets, Event
 
 _LONGEST_PLAY_S = 20.0
-"""Longest time to play a prepared run; a longer run is played faster than it was."""
+"""Longest time to play a prepared run, s; longer runs are played faster."""
 _MOST_PLAYS = 4
-"""Runs whose events stay in memory, each of a few megabytes."""
+"""Most runs with events in memory, a few megabytes each."""
 
 
 class Play(msgspec.Struct, kw_only=True):
-    """A run as terminals get it: its header and its events so far."""
+    """Run as sent to terminals: its header and its events so far."""
 
     shown: LecturePlace
     source: RunSource
     id: str
     header: bytes
-    """First line of the run's file, as it is at the beginning."""
+    """First line of the run's file, as at the start of the run."""
     events: list[bytes] = []
 
 
 class RunListener(Protocol):
-    """The lecture's process, which hears of every change."""
+    """Receiver of all changes of runs."""
 
     def run_began(self, play: Play) -> None:
         """Announce a run, before its first event."""
@@ -52,14 +52,14 @@ class RunListener(Protocol):
         """Announce an event and its text."""
 
     def run_over(self, shown: LecturePlace, problem: str, *, is_stopped: bool) -> None:
-        """Announce the end of a run, which may have no first event; the problem is empty unless it failed."""
+        """Announce the end of a run, possibly before its first event; `problem` is empty unless it failed."""
 
     def remark(self, text: str) -> None:
-        """Tell the speaker about a problem that leaves the run as it is."""
+        """Report a problem that does not affect the run to the speaker."""
 
 
 class LectureRuns:
-    """Conducts the lecture's runs, at most one at a time."""
+    """Executes the lecture's runs in sequence."""
 
     def __init__(self, folder: Path, make_lab: Callable[[], Lab], listener: RunListener) -> None:
         self._store = RunStore(folder / "runs")
@@ -70,7 +70,7 @@ class LectureRuns:
         self._warming: asyncio.Task[None] | None = None
         self._plays: dict[str, Play] = {}
         self.shown: LecturePlace | None = None
-        """Slide of the run in progress."""
+        """Place of the step with the run in progress; None without a run."""
 
     def recover(self) -> None:
         """Turn the unfinished run of a killed lecture process into a run file. Blocks."""
@@ -88,7 +88,7 @@ class LectureRuns:
         self._task = asyncio.create_task(self._run(shown, experiment, source))
 
     async def stop(self) -> None:
-        """Stop the run in progress, if any, and save what it has."""
+        """Stop the run in progress, if any, and save its data."""
         task = self._task
         if task is not None:
             task.cancel()
@@ -126,7 +126,7 @@ class LectureRuns:
             return None
 
     async def has_prepared(self, experiment: Experiment) -> bool:
-        """Return whether there is a prepared run of the experiment."""
+        """Return whether the experiment has a prepared run."""
         return await asyncio.to_thread(self._prepared_runs.find, experiment) is not None
 
     async def _warm(self, experiment: Experiment) -> None:
@@ -158,7 +158,7 @@ class LectureRuns:
         if self._warming is not None:
             await asyncio.wait([self._warming])
         environment = await lab.warm(experiment)
-        # Without a lab, recordings are played: the room must not take them for a live run.
+        # Without a lab a recording is played, which the room must not mistake for a live run.
         source: RunSource = "prepared" if environment.backend == "replay" else "live"
         conducted = ConductedRun(lab, experiment, self._store)
         async with conducted:
@@ -172,7 +172,7 @@ class LectureRuns:
         run = await asyncio.to_thread(self._prepared_runs.find, experiment)
         if run is None:
             raise LabUnavailable("there is no prepared run: `tcptutor present --check` makes it")
-        # Terminals tell runs apart by their ids, also when a run is played twice.
+        # Terminals identify a run by its id, so that each playback needs a new id.
         run = msgspec.structs.replace(run, id=f"{run.id}-{secrets.token_hex(3)}")
         await asyncio.to_thread(self._save_copy, run)
         beginning = msgspec.structs.replace(
@@ -218,7 +218,7 @@ def _header(run: Run) -> bytes:
 
 
 async def _paced(run: Run) -> AsyncGenerator[Event, None]:
-    """Yield the events of a run at the pace of its time."""
+    """Yield the events of a run at its original pace, or faster for a long run."""
     loop = asyncio.get_running_loop()
     began, speed = loop.time(), max(1.0, run.experiment_s / _LONGEST_PLAY_S)
     for event in playback(run):

@@ -1,6 +1,6 @@
-"""State of a lecture as a pure fold over its records, and the record that each command leads to.
+"""State of a lecture as a pure fold over its records, and the records that commands produce.
 
-Records are absolute, so that a damaged one costs itself alone: `Moved` holds a place, never a direction.
+Records are absolute, so that a damaged record affects no other record: `Moved` holds a place, never a direction.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ INTERRUPTED = "the lecture process ended during it"
 
 
 class Moved(msgspec.Struct, frozen=True, tag=True):
-    """A place was shown."""
+    """Move to a place."""
 
     place: LecturePlace
 
 
 class Blacked(msgspec.Struct, frozen=True, tag=True):
-    """The screen became black, or shows the slide again."""
+    """Switch to the black screen or back to the slide."""
 
     on: bool
 
 
 class RunAsked(msgspec.Struct, frozen=True, tag=True):
-    """A run was started; it has no id before the lab is ready."""
+    """Start of a run, which has no id before the lab is ready."""
 
     shown: LecturePlace
     """Slide, and the step that shows the run."""
@@ -39,16 +39,16 @@ class RunAsked(msgspec.Struct, frozen=True, tag=True):
 
 
 class RunBegan(msgspec.Struct, frozen=True, tag=True):
-    """The first event of a run arrived."""
+    """Arrival of the first event of a run."""
 
     shown: LecturePlace
     id: str
     source: RunSource
-    """Prepared also where a live run was asked for, but there is no lab."""
+    """Actual source: a live run without a lab becomes a prepared run."""
 
 
 class RunOver(msgspec.Struct, frozen=True, tag=True):
-    """A run ended; a problem is the reason of a failed run."""
+    """End of a run; `problem` is the reason for a failure."""
 
     shown: LecturePlace
     problem: str = ""
@@ -57,13 +57,13 @@ class RunOver(msgspec.Struct, frozen=True, tag=True):
 
 
 class Polled(msgspec.Struct, frozen=True, tag=True):
-    """A command on a question was given; what it did is in the log of the votes."""
+    """Command on a question; its effect is in the log of the votes."""
 
     command: OpenPoll | ClosePoll | Discuss
 
 
 class FlowsPlanned(msgspec.Struct, frozen=True, tag=True):
-    """The students' flows became an experiment."""
+    """Plan of the students' flows as an experiment."""
 
     shown: LecturePlace
     plan: msgspec.Raw
@@ -71,21 +71,21 @@ class FlowsPlanned(msgspec.Struct, frozen=True, tag=True):
 
 
 class FlowsAsked(msgspec.Struct, frozen=True, tag=True):
-    """The room was asked to pick its flows: an earlier run is not the result of these picks."""
+    """Start of a vote on flows, which discards the earlier plan and run."""
 
     shown: LecturePlace
 
 
 class Passed(msgspec.Struct, frozen=True, tag=True):
-    """Time passed; nothing else changed."""
+    """Passage of time without other changes."""
 
 
 class Resumed(msgspec.Struct, frozen=True, tag=True):
-    """A new lecture process took over from one that had ended."""
+    """Takeover by a new lecture process after the earlier process has ended."""
 
 
 class Over(msgspec.Struct, frozen=True, tag=True):
-    """The teacher ended the lecture."""
+    """End of the lecture by the teacher."""
 
 
 Happening: TypeAlias = (
@@ -104,7 +104,7 @@ Happening: TypeAlias = (
 
 
 class LectureRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of the lecture's log."""
+    """Line of the lecture's log."""
 
     at: Annotated[float, msgspec.Meta(ge=0, lt=1e7)]
     """Seconds of the lecture so far, without pauses of the lecture process."""
@@ -112,7 +112,7 @@ class LectureRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ShownRun(msgspec.Struct, frozen=True, kw_only=True):
-    """The latest run of a step."""
+    """Latest run of a step."""
 
     source: RunSource = "live"
     state: RunState = "none"
@@ -124,7 +124,7 @@ class ShownRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LectureState(msgspec.Struct, frozen=True, kw_only=True):
-    """All that the records of a lecture say."""
+    """Complete state of a lecture, derived from its records."""
 
     place: LecturePlace = LecturePlace()
     is_black: bool = False
@@ -133,7 +133,7 @@ class LectureState(msgspec.Struct, frozen=True, kw_only=True):
     plans: dict[LecturePlace, msgspec.Raw] = {}
     """Latest plan of a room experiment by the place of its step."""
     slide_seconds: dict[int, float] = {}
-    """Time on each slide, by slide."""
+    """Seconds on each slide, by index of the slide."""
     elapsed_s: float = 0.0
     is_over: bool = False
 
@@ -173,7 +173,7 @@ def fold(state: LectureState, record: LectureRecord) -> LectureState:
 
 
 def clamped(lecture: Lecture, place: LecturePlace) -> LecturePlace:
-    """Return the place, or the nearest that the lecture has."""
+    """Return the place, or the nearest place in the lecture."""
     slide = min(max(place.slide, 0), len(lecture.slides) - 1)
     return LecturePlace(slide, min(max(place.step, 0), last_step(lecture.slides[slide])))
 
@@ -184,19 +184,19 @@ def last_step(slide: Slide) -> int:
 
 
 def shown_run(lecture: Lecture, place: LecturePlace) -> LecturePlace | None:
-    """Return the place of the step whose run is on screen at `place`; None before the first run of the slide."""
+    """Return the step with the run on screen at `place`; None before the slide's first run."""
     return _latest(lecture, place, (RunShown, FlowsShown))
 
 
 def question_of(lecture: Lecture, place: LecturePlace) -> LecturePlace | None:
-    """Return the place of the question on screen at `place`; None before the first of the slide."""
+    """Return the step with the question on screen at `place`; None before the slide's first question."""
     return _latest(lecture, place, (Ask, FlowsShown))
 
 
 def moved(state: LectureState, lecture: Lecture, message: FromTerminal) -> Happening | None:
-    """Return the record that a command about the place leads to; None if it changes nothing.
+    """Return the record for a navigation command; None for a command without effect.
 
-    On a black screen `StepBy` shows the slide again, so that nobody skips a step unseen.
+    On a black screen `StepBy` shows the slide again, so that no step is skipped unseen.
     """
     match message:
         case Black(on=on) if on != state.is_black:
@@ -213,12 +213,12 @@ def moved(state: LectureState, lecture: Lecture, message: FromTerminal) -> Happe
 
 
 def run_of(state: LectureState, shown: LecturePlace | None) -> ShownRun:
-    """Return the latest run of a step, which may be none."""
+    """Return the latest run of a step, or an empty `ShownRun`."""
     return state.runs.get(shown, ShownRun()) if shown is not None else ShownRun()
 
 
 def talk_of(state: LectureState, lecture: Lecture, *, has_prepared: bool = False) -> Talk:
-    """Return what is on screen, without votes and room experiments."""
+    """Return the state of the screen, without votes and room experiments."""
     run = run_of(state, shown_run(lecture, state.place))
     return Talk(
         place=state.place,

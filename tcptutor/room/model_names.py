@@ -1,4 +1,4 @@
-"""The models that a lecture compares a run with: which ones, in which order, and their names for a room."""
+"""Models that a lecture compares with a run: selection, order and names for the room."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tcptutor.analysis import Prediction
 
 MOST_MODELS = 3
-"""Models next to a measurement at most."""
+"""Most models to show next to a measurement."""
 
 _NAMES = {
     ThroughputModel.LINK: "full link",
@@ -32,11 +32,11 @@ _NAMES = {
     ThroughputModel.HTCP: "H-TCP model",
     ThroughputModel.HIGHSPEED: "HighSpeed model",
 }
-"""Names that a room understands without the page, in place of labels."""
+"""Names that are clear without the page, in place of the models' labels."""
 
 
 def room_name(prediction: Prediction) -> str:
-    """Return the name of a prediction's model, with the number of flows that its label has."""
+    """Return the name of a prediction's model, with the number of flows from its label."""
     model = prediction.model
     if not model.label or not prediction.label.endswith(model.label):
         return prediction.label
@@ -44,12 +44,12 @@ def room_name(prediction: Prediction) -> str:
 
 
 def shown_models(predictions: Iterable[Prediction], formula: str) -> list[Prediction]:
-    """Return the predictions to show: of the page's own `formula`, then the binding one, then others."""
+    """Return the predictions to show: the page's `formula`, then the binding model, then others."""
     ordered = sorted(predictions, key=lambda each: each.model != formula)
     return ordered[:MOST_MODELS]
 
 
 def page_model(page: Step) -> str:
-    """Return the model that a page is about, by its name in `ThroughputModel`; empty if it is about none."""
+    """Return the name of a page's model in `ThroughputModel`; empty for a page without a model."""
     run = page.experiment or page.sweep
     return run.model if run is not None else ""

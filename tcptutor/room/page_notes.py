@@ -1,4 +1,4 @@
-"""Speaker's notes from a page: what to say, the answers, and what wrong choices tell about those who took them."""
+"""Speaker's notes from a page: explanations, right answers, and feedback on wrong choices."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _GAPS = re.compile(r"\n{3,}")
 
 
 def speakers_notes(module: str, page: Step) -> str:
-    """Return what the page says before its run, and what to show by hand."""
+    """Return the page's text before its run, and the shell work to demonstrate."""
     return "\n\n".join([_spoken(page.prose), *_by_hand(module, page)]).strip()
 
 
@@ -37,7 +37,7 @@ def run_notes(page: Step) -> str:
 
 
 def prediction_notes(page: Step, prediction: Predict) -> str:
-    """Return what the models predict, and the page's way to a prediction: all hints but the first nudge."""
+    """Return the models' predictions, and the page's hints except the first nudge."""
     hints = [hint for hint in prediction.hints if "{" not in hint]
     return "\n\n".join([*_by_models(page, prediction), *(hints[1:] or hints)])
 
@@ -60,7 +60,7 @@ def _by_models(page: Step, prediction: Predict) -> Iterator[str]:
 
 
 def _spoken(markdown: str) -> str:
-    """Return a page's text without links and figures, and without the gaps that they leave."""
+    """Return a page's text without links and figures, and without the resulting gaps."""
     return _GAPS.sub("\n\n", without_links(markdown)).strip()
 
 

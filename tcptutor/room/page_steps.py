@@ -1,16 +1,16 @@
-"""The steps that a page offers to its slide, each named by a few words, as `lecture.toml` lists them.
+"""Steps that a page offers for its slide, by their names in `lecture.toml`.
 
-opening           the first sentences of the page, or the table that it begins with
+opening           the first sentences of the page, or the table at its start
 figure ID         a figure
-commands          what a page by hand suggests to type
-network           rate, RTT, loss and senders of a run, before it; of a sweep `network 4 BDP`
+commands          the commands that a page with a shell suggests
+network           rate, RTT, loss and senders of a run, before the run; for a sweep `network 4 BDP`
 ask ID            a question or the prediction, for the room
-run               the page's experiment; of a challenge, with nothing changed
+run               the page's experiment; for a challenge, without changes
 run SETTING       a sweep's point, such as `run 4 BDP`, or a challenge with its solution: `run solved`
-verdict           what limited the run
+verdict           the limit of the run
 curve             all points of a sweep, from prepared runs
-task              what a challenge asks for
-answer ID         the right answer, and why the popular wrong one is wrong
+task              the task of a challenge
+answer ID         the right answer, and feedback on the popular wrong answer
 idea              the page's main idea
 """
 
@@ -42,11 +42,11 @@ from tcptutor.room.slides import (
 )
 
 _CHECK_QUESTIONS = 5
-"""Questions from which on a page without a run is a check, which students do alone."""
+"""Number of questions from which a page without a run counts as a check, for students on their own."""
 
 
 def is_check(page: Step) -> bool:
-    """Return True for a page of questions alone, such as a module's final check."""
+    """Return True for a page with many questions and no run, such as a module's final check."""
     own = [question for question in page.activities_of(Question) if not question.recall]
     return not page.experiments and len(own) >= _CHECK_QUESTIONS
 
@@ -58,16 +58,16 @@ def votable(page: Step) -> tuple[Activity, ...]:
 
 
 def askable(page: Step) -> tuple[Activity, ...]:
-    """Return the activities that a lecture can show to a room: also questions about a run, and those by hands."""
+    """Return the activities that a lecture can show: also questions about a run or for a show of hands."""
     kinds = Predict | ShapePrediction | Question
     return tuple(each for each in page.activities if isinstance(each, kinds))
 
 
 def questions(page: Step) -> list[Question]:
-    """Return the questions that a room can vote on, the most fruitful first.
+    """Return the questions that a room can vote on, the most useful first.
 
-    That is the single choice with most wrong choices that are explained at length, since these are misconceptions
-    that students really have; on a page with a run it asks about the run. Questions on earlier material come last.
+    The most useful question is the single choice with the most wrong choices that are explained at length, since
+    these are real misconceptions; on a page with a run it asks about the run. Questions on earlier material come last.
     """
 
     def merit(question: Question) -> tuple[bool, bool, bool, int]:
@@ -85,11 +85,11 @@ def prediction(page: Step) -> Predict | ShapePrediction | None:
 
 
 def default_steps(page: Step, ask: tuple[str, ...] | None = None) -> Iterator[str]:
-    """Yield the steps of a page's default slide, in words.
+    """Yield the names of the steps of a page's default slide.
 
     Args:
         page: The page.
-        ask: Ids of what to ask the room; None for the prediction and the most fruitful question.
+        ask: Ids of the questions for the room; None for the prediction and the most useful question.
     """
     predicted = prediction(page)
     if ask is None:
@@ -98,7 +98,7 @@ def default_steps(page: Step, ask: tuple[str, ...] | None = None) -> Iterator[st
     else:
         asked = [id_ for id_ in ask if predicted is None or id_ != predicted.id]
     opening = _opening(page)
-    # A table is too small for the back row: lecture files may show it.
+    # The back row cannot read a table; a lecture file may still add it.
     is_table = isinstance(opening, OwnText) and "\n|" in f"\n{opening.markdown}"
     if opening is not None and not is_table and not is_check(page):
         yield "opening"
@@ -122,7 +122,7 @@ def default_steps(page: Step, ask: tuple[str, ...] | None = None) -> Iterator[st
 
 
 def _default_runs(page: Step) -> Iterator[str]:
-    """Yield the runs: of a sweep the predicted point or both ends, of a challenge before and after."""
+    """Yield the run steps: a sweep's predicted point or both ends, a challenge unchanged and solved."""
     if page.experiment is not None:
         yield from ("run", "verdict")
     elif page.sweep is not None:
@@ -135,7 +135,7 @@ def _default_runs(page: Step) -> Iterator[str]:
 
 
 def read_step(page: Step, words: str) -> AnyStep:
-    """Return the step of a page that these words name.
+    """Return the step of a page with this name.
 
     Raises:
         UsageError: The page has no such step.
@@ -207,7 +207,7 @@ def _setting(page: Step, name: str) -> str:
 
 
 def _all_words(page: Step) -> list[str]:
-    """Return the words of each step that a page has."""
+    """Return the names of a page's steps."""
     return [
         *dict.fromkeys(["opening"] * (_opening(page) is not None) + [*default_steps(page)]),
         *(f"figure {figure.id}" for figure in page.figures),

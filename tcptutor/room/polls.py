@@ -4,9 +4,9 @@
     PollReopened (from counted or discussing) -> voting again -> PollClosed -> revealed
     PollRevealed (from any phase) -> revealed
 
-A round that is closed without an answer was closed by mistake: PollReopened opens the same round again.
+Closing a round without answers counts as a mistake: PollReopened opens the same round again.
 
-Events that do not fit the state, as after a damaged line of the file, change nothing.
+Events that do not fit the state, as after a damaged line of the file, have no effect.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ EXPLAIN_BELOW, GO_ON_ABOVE = 0.35, 0.70
 
 
 class Poll(msgspec.Struct, kw_only=True):
-    """A question with its answers."""
+    """Question with its answers."""
 
     number: int
-    """Counted from 1 in a lecture."""
+    """Number of the poll in its lecture, from 1."""
     asked: AskedQuestion
     phase: PollPhase = "voting"
     answers: list[dict[str, CountedAnswer]] = msgspec.field(default_factory=lambda: [{}])
     """Answers by voter, for each round so far."""
     seconds: list[float] = []
-    """Time that each closed round was open."""
+    """Seconds that each closed round was open."""
     measured: float | None = None
     models: tuple[MarkedValue, ...] = ()
     flows: dict[int, FlowsMeasured] = {}
-    """Runs of the flows that a round picked, by the round counted from 0."""
+    """Results of the flows that a round picked, by index of the round."""
 
     @property
     def is_open(self) -> bool:
@@ -63,11 +63,11 @@ class Poll(msgspec.Struct, kw_only=True):
 
     @property
     def round(self) -> AskedRound:
-        """The question as asked in this round."""
+        """Question as asked in this round."""
         return self.asked.rounds[len(self.answers) - 1]
 
     def tally(self, number: int) -> Tally:
-        """Return the tally of a round, counted from 0."""
+        """Return the tally of a round by its index."""
         asked, answers = self.asked.rounds[number], self.answers[number].values()
         counts = [0] * len(asked.choices)
         for answer in answers:
@@ -84,7 +84,7 @@ class Poll(msgspec.Struct, kw_only=True):
 
     @property
     def right_share(self) -> float | None:
-        """Share of right answers in the last closed round; None before, without answers, and for predictions."""
+        """Share of right answers in the latest closed round; None before, without answers, and for predictions."""
         if not self.seconds:
             return None
         tally = self.tally(len(self.seconds) - 1)
@@ -100,7 +100,7 @@ class Poll(msgspec.Struct, kw_only=True):
 
     @property
     def gain(self) -> float | None:
-        """Normalized gain of those who voted twice (Hake 1998); None if nobody did or all were right at first."""
+        """Normalized gain of repeat voters (Hake 1998); None without any, or if all were right at first."""
         pairs = self.twice
         if not pairs:
             return None
@@ -114,10 +114,10 @@ class Poll(msgspec.Struct, kw_only=True):
             return []
         first, second = self.answers
         marks = ((answer.right, second[voter].right) for voter, answer in first.items() if voter in second)
-        return [(one, other) for one, other in marks if one is not None and other is not None]
+        return [(before, after) for before, after in marks if before is not None and after is not None]
 
     def view(self) -> PollView:
-        """Return what the room may see: the results only once they are revealed."""
+        """Return the view for the room, with results only after they are revealed."""
         asked, round_ = self.asked, self.round
         view = PollView(
             activity=asked.activity,
@@ -144,7 +144,7 @@ class Poll(msgspec.Struct, kw_only=True):
         )
 
     def _why_popular_wrong(self) -> str:
-        """Return why the popular wrong answer is wrong: of the last round in which an answer was wrong."""
+        """Return the feedback on the popular wrong answer of the latest round with wrong answers."""
         rounds = zip(self.asked.rounds, self.answers, strict=False)
         reasons = [asked.why_popular_is_wrong(tuple(answers.values())) for asked, answers in rounds]
         return next(filter(None, reversed(reasons)), "")
@@ -167,7 +167,7 @@ class PollRecord:
         return [*self.past, *([self.current] if self.current else [])]
 
     def apply(self, event: VoteEvent) -> None:
-        """Change the state by an event."""
+        """Apply an event to the state."""
         poll = self.current
         match event:
             case PollOpened(asked):

@@ -1,4 +1,4 @@
-"""Prepared runs: those that `tcptutor present --check` made and kept here, and the recordings that ship."""
+"""Prepared runs: runs that `tcptutor present --check` has stored, and shipped recordings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class PreparedRuns:
     """Complete runs that a lecture can show without a lab, by settings and seed. Its methods block."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        # The lab's version is no part of the key: a run is worth showing after an update of the lab, too.
+        # The key excludes the lab's version: a run remains worth showing after an update of the lab.
         self._kept = RunCache("prepared", folder or places.cache() / "prepared")
         self._recordings = ReplayBackend("")
 
@@ -30,29 +30,29 @@ class PreparedRuns:
         return self._kept.key(experiment)
 
     def find(self, experiment: Experiment) -> Run | None:
-        """Return the kept run, or the recording; None without one."""
+        """Return the run that was made here, or the recording; None without both."""
         return self.kept(experiment) or self.recorded(experiment)
 
     def kept(self, experiment: Experiment) -> Run | None:
-        """Return the run that was made here."""
+        """Return the run that was made here; None without it."""
         return self._kept.get(experiment) if self._kept.has(experiment) else None
 
     def recorded(self, experiment: Experiment) -> Run | None:
-        """Return the recording that ships."""
+        """Return the shipped recording; None without it."""
         try:
             return self._recordings.find(experiment)
         except LabUnavailable:
             return None
 
     def points(self, sweep: SweepActivity) -> list[PageCell]:
-        """Return the measurements of a sweep's prepared runs; fewer than it has runs if some are missing."""
-        from tcptutor.course.page_sweep import page_cell  # noqa: PLC0415  # theory, for a curve alone
+        """Return the measurements of a sweep's prepared runs, without missing runs."""
+        from tcptutor.course.page_sweep import page_cell  # noqa: PLC0415  # imports theory, for curves only
 
         runs = ((at, self.find(experiment)) for at, experiment in sweep.cells())
         return [page_cell(sweep, at, run) for at, run in runs if run is not None]
 
     def keep(self, run: Run) -> None:
-        """Keep a run. Raises TutorError when it cannot be written."""
+        """Store a run. Raises TutorError if it cannot be written."""
         self._kept.put(run.experiment, run)
 
     def prune(self) -> None:

@@ -81,26 +81,26 @@ class Welcome(msgspec.Struct, frozen=True, tag=True):
 
 
 class Shows(msgspec.Struct, frozen=True, tag=True):
-    """The new state, after each change."""
+    """New state of the screen, sent after each change."""
 
     talk: Talk
 
 
 class Tells(msgspec.Struct, frozen=True, tag=True):
-    """The speaker's state; to `present` and `notes` only."""
+    """New state for the speaker, sent to `present` and `notes` only."""
 
     view: TeacherView
 
 
 class CommandRefused(msgspec.Struct, frozen=True, tag=True):
-    """A command changes nothing; to `present` and `notes` only."""
+    """Refusal of a command, sent to `present` and `notes` only."""
 
     reason: str
-    """One line."""
+    """Single-line text."""
 
 
 class RunBegins(msgspec.Struct, frozen=True, tag=True):
-    """A run begins, with its header as in a run file; a terminal that joins later gets it again."""
+    """Start of a run, with its header as in a run file; sent again to terminals that join later."""
 
     id: str
     source: RunSource
@@ -108,14 +108,14 @@ class RunBegins(msgspec.Struct, frozen=True, tag=True):
 
 
 class RunEvent(msgspec.Struct, frozen=True, tag=True):
-    """An event of the run, as the lab sent it."""
+    """Event of the run, as sent by the lab."""
 
     id: str
     event: msgspec.Raw
 
 
 class LectureEnded(msgspec.Struct, frozen=True, tag=True):
-    """The lecture has ended."""
+    """End of the lecture."""
 
     reason: str = ""
 
@@ -138,10 +138,10 @@ def line(message: FromTerminal | ToTerminal) -> bytes:
 
 
 def from_terminal(line: bytes) -> FromTerminal:
-    """Decode a terminal's message. Raises msgspec's error if it is none."""
+    """Decode a terminal's message. Raises `msgspec.MsgspecError` for an invalid message."""
     return _from_terminal.decode(line)
 
 
 def to_terminal(line: bytes) -> ToTerminal:
-    """Decode a message of the lecture process. Raises msgspec's error if it is none."""
+    """Decode a message of the lecture process. Raises `msgspec.MsgspecError` for an invalid message."""
     return _to_terminal.decode(line)

@@ -1,4 +1,4 @@
-"""The folder of a lecture: its slides, and a log of records from which a killed lecture process resumes."""
+"""Folder of a lecture: its slides, and a log of records from which a killed lecture process resumes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _KIND = files.FileKind(
 
 
 class OpenedLecture(msgspec.Struct, frozen=True, kw_only=True):
-    """What a lecture was opened with; written once, before its process starts."""
+    """Options of a lecture, written once before its process starts."""
 
     lecture: Lecture
     begin: LecturePlace = LecturePlace()
@@ -68,14 +68,14 @@ def create(opened: OpenedLecture) -> Path:
 
 
 def read_opened(folder: Path) -> OpenedLecture:
-    """Return what the lecture in `folder` was opened with. Raises TutorError if it is missing or damaged."""
+    """Return the options of the lecture in `folder`. Raises TutorError if they are missing or damaged."""
     with files.open_bounded(folder / OPENED, _KIND) as text:
         files.check_version(bytes(text), _FORMAT, folder / OPENED)
         return msgspec.json.decode(text, type=OpenedLecture)
 
 
 def latest() -> Path | None:
-    """Return the folder of the lecture that was started last; None without one."""
+    """Return the folder of the latest lecture; None without lectures."""
     found = sorted(lectures().glob(f"*/{OPENED}"))
     return found[-1].parent if found else None
 
@@ -86,9 +86,9 @@ def read_state(folder: Path) -> LectureState:
 
 
 class LectureLog:
-    """The records of a lecture and the state that they add up to.
+    """Records of a lecture, and the state derived from them.
 
-    Damaged records are skipped. When the disk is full, the lecture goes on: the records wait for the next append.
+    Damaged records are skipped. On a full disk the lecture continues: the records wait for the next append.
     """
 
     def __init__(self, folder: Path, opened: OpenedLecture) -> None:
@@ -103,7 +103,7 @@ class LectureLog:
         self.state = msgspec.structs.replace(folded, place=clamped(opened.lecture, folded.place))
 
     def append(self, record: LectureRecord) -> None:
-        """Write a record to the disk, then apply it. Never raises; `problem` says what went wrong."""
+        """Write a record to the disk, then apply it. Never raises; `problem` reports a failed write."""
         self._waiting += msgspec.json.encode(record) + b"\n"
         try:
             self._write()

@@ -1,4 +1,4 @@
-"""The runs of a lecture's slides: which experiment a step shows, with its seed."""
+"""Runs of a lecture's slides: the experiment of each step, with its seed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class SlideRun(NamedTuple):
 
 
 def run_shown(slide: Slide, step: int) -> RunShown | None:
-    """Return the run on screen once `step` more steps than the first are revealed; None before the first run."""
+    """Return the run on screen with `step` steps revealed after the first; None before the first run."""
     shown = [each for each in slide.steps[: step + 1] if isinstance(each, RunShown)]
     return shown[-1] if shown else None
 
@@ -52,7 +52,7 @@ def slide_run(course: Course, slide: Slide, shown: RunShown | NetworkShown) -> S
 
 
 def flows_run(catalogue: Catalogue, shown: FlowsShown) -> Experiment:
-    """Return the experiment of the students' flows if nobody has picked an algorithm.
+    """Return the experiment of the students' flows without any picks.
 
     Raises:
         UsageError: The course has no such experiment, or its path cannot be shared.
@@ -62,9 +62,9 @@ def flows_run(catalogue: Catalogue, shown: FlowsShown) -> Experiment:
 
 
 def lecture_runs(course: Course, lecture: Lecture) -> Iterator[tuple[int, Experiment | None]]:
-    """Yield the experiment of each run of a lecture with the number of its slide, from 0.
+    """Yield the index of the slide and the experiment of each run of a lecture.
 
-    It is None if the course no longer has it.
+    The experiment is None if the course no longer has it.
     """
     catalogue = Catalogue(course.root or places.lessons())
     for number, slide in enumerate(lecture.slides):
@@ -80,7 +80,7 @@ def lecture_runs(course: Course, lecture: Lecture) -> Iterator[tuple[int, Experi
 
 
 def curve_runs(course: Course, slide: Slide) -> tuple[Experiment, ...]:
-    """Return the experiments behind the curve of a slide; empty without one."""
+    """Return the experiments behind the curve of a slide; empty without a curve."""
     page = step_of(course, slide)
     if page is None or page.sweep is None or not any(isinstance(step, CurveShown) for step in slide.steps):
         return ()

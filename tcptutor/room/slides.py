@@ -11,7 +11,7 @@ SOLVED = "solved"
 
 
 class SlideStep(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """Content that one key press adds to a slide."""
+    """Content that a key press adds to a slide."""
 
     notes: str = ""
     """Speaker's notes on this step; Markdown."""
@@ -24,7 +24,7 @@ class Sentence(SlideStep, frozen=True, kw_only=True):
 
 
 class OwnText(SlideStep, frozen=True, kw_only=True):
-    """Markdown of an own slide, or one bullet of it."""
+    """Markdown of a custom slide, or a single bullet of it."""
 
     markdown: str
 
@@ -47,7 +47,7 @@ class NetworkShown(SlideStep, frozen=True, kw_only=True):
     """The network that a prediction is about, before its run."""
 
     setting: str = ""
-    """As that of the run."""
+    """Same as `RunShown.setting`."""
 
 
 class RunShown(SlideStep, frozen=True, kw_only=True):
@@ -62,17 +62,17 @@ class CurveShown(SlideStep, frozen=True, kw_only=True):
 
 
 class VerdictShown(SlideStep, frozen=True, kw_only=True):
-    """What limited the run, next to what models and room predicted."""
+    """Limit of the run, next to the predictions of the models and the room."""
 
 
 class Answer(SlideStep, frozen=True, kw_only=True):
-    """The right answer of a question, and why the popular wrong one is wrong."""
+    """Right answer of a question, with feedback on the popular wrong answer."""
 
     activity: str
 
 
 class FlowsShown(SlideStep, frozen=True, kw_only=True):
-    """A room experiment: each student owns one flow on a shared bottleneck."""
+    """Room experiment: each student owns a flow on a shared bottleneck."""
 
     experiment: str
     """Full name of an experiment with a bottleneck."""
@@ -94,17 +94,17 @@ AnyStep: TypeAlias = (
 
 
 class Slide(msgspec.Struct, frozen=True, kw_only=True):
-    """A slide: a headline that stays, and steps that are revealed below it."""
+    """Slide with a constant headline, and steps that are revealed below it."""
 
     headline: str
     steps: tuple[AnyStep, ...] = ()
     """The first step is shown with the headline; without steps the slide is its headline."""
     module: str = ""
-    """Module id of the page; empty for an own slide."""
+    """Module id of the page; empty for a custom slide."""
     page: str = ""
-    """Page id in the module; empty for an own slide."""
+    """Page id in the module; empty for a custom slide."""
     minutes: float = 0.0
-    """Planned time; 0 for none."""
+    """Planned minutes; 0 without a plan."""
     notes: str = ""
     """Speaker's notes on the slide; Markdown."""
 
@@ -115,7 +115,7 @@ class Lecture(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     slides: tuple[Slide, ...]
     planned_minutes: float = 0.0
-    """Time there is for the lecture; 0 for as long as its slides take."""
+    """Available minutes for the lecture; 0 for the sum of its slides."""
     course: str = ""
     """Id of the course of the pages; empty for the shipped course."""
     digest: str = ""

@@ -1,4 +1,4 @@
-"""What is on screen in a lecture now: the state that every terminal of the lecture shows."""
+"""State of the screen in a lecture, which every terminal of the lecture shows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Suggestion = Literal["explain", "discuss", "go on"]
 
 
 class LecturePlace(msgspec.Struct, frozen=True, order=True):
-    """A place in a lecture."""
+    """Place in a lecture."""
 
     slide: int = 0
     step: int = 0
@@ -29,17 +29,17 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     state: RunState = "none"
     source: RunSource = "live"
     id: str = ""
-    """Id of the run whose events the lecture process sends; empty before the first."""
+    """Id of the run with events from the lecture process; empty before the first event."""
     problem: str = ""
-    """Reason why a live run failed; one line."""
+    """Single-line reason for a failed live run."""
     is_stopped: bool = False
     """True if the teacher stopped it before its end."""
     has_prepared: bool = False
-    """True if `--check` has prepared a run that can be shown instead."""
+    """True if a prepared run can be shown instead."""
 
 
 class Tally(msgspec.Struct, frozen=True, kw_only=True):
-    """Votes of one round."""
+    """Votes of a round."""
 
     counts: tuple[int, ...] = ()
     """Votes per choice in the question's order; empty for a numeric prediction."""
@@ -58,7 +58,7 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MarkedValue(msgspec.Struct, frozen=True):
-    """A value to mark on a histogram, such as a model's prediction."""
+    """Value to mark on a histogram, such as a model's prediction."""
 
     label: str
     value: float
@@ -68,19 +68,19 @@ class MarkedValue(msgspec.Struct, frozen=True):
 
 
 class PollView(msgspec.Struct, frozen=True, kw_only=True):
-    """What the room may see of a poll."""
+    """View of a poll for the room."""
 
     activity: str
     text: str
     """The question with the numbers of this round; Markdown."""
     setting: str = ""
-    """Settings of the experiment that is predicted or shared, in a line; empty for other questions."""
+    """Settings of the predicted or shared experiment, on a single line; empty for other questions."""
     choices: tuple[str, ...] = ()
     """Choices with the numbers of this round; empty for a numeric question."""
     unit: str = ""
     """Kind of quantity of a numeric question, as in `base.units`: "rate", "time", "size", ..."""
     plain_unit: str = ""
-    """Unit of a number without one, such as "Mbit/s"."""
+    """Default unit of a number, such as "Mbit/s"."""
     phase: PollPhase = "voting"
     round: Literal[1, 2] = 1
     answered: int = 0
@@ -93,21 +93,21 @@ class PollView(msgspec.Struct, frozen=True, kw_only=True):
     why_right: str = ""
     """Reason for the right answer, once revealed; Markdown."""
     gain: float | None = None
-    """Normalized gain from the first vote to the second, among those who voted twice; once revealed."""
+    """Normalized gain of repeat voters from the first vote to the second, once revealed."""
     models: tuple[MarkedValue, ...] = ()
-    """What models predict; once revealed."""
+    """Values predicted by models, once revealed."""
     measured: float | None = None
     """Measured value of a prediction, once revealed and measured."""
 
 
 class FlowBar(msgspec.Struct, frozen=True, kw_only=True):
-    """A flow of a room experiment."""
+    """Flow of a room experiment."""
 
     algorithm: str
     voters: int
-    """Students who own it; 0 for a flow that the teacher added."""
+    """Number of students who own the flow; 0 for a flow without an owner."""
     bps: float = 0.0
-    """Payload, bit/s: of the last second, or of the whole measured time once the run has ended."""
+    """Payload, bit/s: over the last second, or over the measured time once the run has ended."""
 
 
 class AlgorithmTotal(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,10 +121,10 @@ class AlgorithmTotal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FlowsView(msgspec.Struct, frozen=True, kw_only=True):
-    """A room experiment: the flows that the students own on a shared bottleneck, and what each gets."""
+    """Room experiment: the students' flows on a shared bottleneck, and their rates."""
 
     state: Literal["ready", "running", "stopped", "ended"] = "ready"
-    """Stopped also if it failed: without a result."""
+    """`stopped` includes failed runs: both have no result."""
     flows: tuple[FlowBar, ...]
     """Grouped by algorithm."""
     totals: tuple[AlgorithmTotal, ...]
@@ -144,36 +144,36 @@ class FlowsView(msgspec.Struct, frozen=True, kw_only=True):
     warmup: float
     """Part of `seconds` at the start that the results leave out."""
     earlier: tuple[AlgorithmTotal, ...] = ()
-    """The flows of the first vote in their run, to compare with those of the second; empty without one."""
+    """Results of the first vote's flows, to compare with the second vote; empty without such results."""
 
 
 class AudienceView(msgspec.Struct, frozen=True, kw_only=True):
-    """How to join, and how many have."""
+    """Address and code for joining, and the number of voters who joined."""
 
     address: str = ""
     """URL of the page to join; empty if votes are off."""
     code: str = ""
     joined: int = 0
     problem: str = ""
-    """Reason why votes are off, such as a missing extra; one line."""
+    """Single-line reason why votes are off, such as a missing extra."""
 
 
 class Talk(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is on screen now. Safe to show to the room."""
+    """Complete state of the screen. Safe to show to the room."""
 
     place: LecturePlace = LecturePlace()
     is_black: bool = False
     run: RunView = RunView()
     poll: PollView | None = None
     flows: FlowsView | None = None
-    """The room experiment on the slide, once its flows are known."""
+    """Room experiment on the slide, once its flows are known."""
     audience: AudienceView = AudienceView()
     fronts: int = 0
     """Connected presenting terminals."""
 
 
 class TeacherView(msgspec.Struct, frozen=True, kw_only=True):
-    """What only the speaker sees: sent to presenting terminals' notes, never to watchers or voters."""
+    """Private view of the speaker, sent to `present` and `notes` terminals, never to watchers or voters."""
 
     elapsed_s: float = 0.0
     """Time since the first slide, without pauses of the lecture process."""
@@ -182,9 +182,9 @@ class TeacherView(msgspec.Struct, frozen=True, kw_only=True):
     planned_s: float = 0.0
     """Planned time up to the end of this slide; 0 without a plan."""
     right_share: float | None = None
-    """Share of right votes in the round that was closed last; None before, and for predictions."""
+    """Share of right votes in the latest closed round; None before, and for predictions."""
     suggestion: Suggestion | None = None
     answer: str = ""
     """Right answer to the current poll, with the numbers of its round; empty for a prediction."""
     remarks: tuple[str, ...] = ()
-    """What the speaker should know, a line each."""
+    """Messages for the speaker, a line each."""

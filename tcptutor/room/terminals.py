@@ -1,4 +1,4 @@
-"""A terminal as the lecture process sees it: messages in both directions, and never a wait for a slow one."""
+"""Terminals connected to the lecture process: messages in both directions, without waiting for slow readers."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from tcptutor.room import protocol
 from tcptutor.room.protocol import FromTerminal, Role, ToTerminal
 
 _MOST_WAITING = 32 << 20
-"""Bytes that may wait for a terminal; one that reads no more is cut off, and gets all anew when it comes back."""
+"""Bytes that may wait for a terminal; beyond them it is disconnected, and gets the full state on reconnect."""
 
 
 class ConnectedTerminal:
-    """A connected terminal."""
+    """Connection to a terminal."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
         self.role: Role = "watch"
         self.run = ""
-        """Id of the run that was sent last."""
+        """Id of the latest run that was sent."""
 
     @property
     def drives(self) -> bool:
-        """Whether the terminal may give commands and see the speaker's view."""
+        """True if the terminal may send commands and see the speaker's view."""
         return self.role != "watch"
 
     def send(self, message: ToTerminal) -> None:
@@ -41,7 +41,7 @@ class ConnectedTerminal:
             self._writer.transport.abort()
 
     async def receive(self) -> FromTerminal | None:
-        """Return the next message; None when the terminal has gone, or sends none of ours."""
+        """Return the next message; None after a disconnect or an invalid message."""
         try:
             line = await self._reader.readline()
             return protocol.from_terminal(line) if line.endswith(b"\n") else None
@@ -49,7 +49,7 @@ class ConnectedTerminal:
             return None
 
     async def close(self) -> None:
-        """Send what waits, for a moment, and close."""
+        """Close the connection, allowing up to 1 s for queued messages."""
         with contextlib.suppress(OSError, TimeoutError):
             self._writer.close()
             async with asyncio.timeout(1.0):

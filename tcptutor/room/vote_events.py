@@ -1,4 +1,4 @@
-"""Events of votes, a line each in `votes.jsonl`, and the file that holds them."""
+"""Events of votes, a line each in `votes.jsonl`, and the file that stores them."""
 
 from __future__ import annotations
 
@@ -18,53 +18,53 @@ from tcptutor.room.talk import AlgorithmTotal, MarkedValue
 
 
 class PollOpened(msgspec.Struct, frozen=True, tag=True):
-    """The first vote on a question begins."""
+    """Start of the first vote on a question."""
 
     asked: AskedQuestion
 
 
 class PollReopened(msgspec.Struct, frozen=True, tag=True):
-    """The second vote on the question begins."""
+    """Start of the second vote on the question, or new start of a first vote without answers."""
 
 
 class AnswerGiven(msgspec.Struct, frozen=True, tag=True):
-    """A voter answers, or replaces the answer of this round."""
+    """Answer of a voter, which replaces an earlier answer of this round."""
 
     voter: str
     answer: CountedAnswer
 
 
 class VoterNamed(msgspec.Struct, frozen=True, tag=True):
-    """A voter's name, in a lecture with names; before the first answer."""
+    """Name of a voter, in a lecture with names; stored before the first answer."""
 
     voter: str
     name: str
 
 
 class PollClosed(msgspec.Struct, frozen=True, tag=True):
-    """The vote ends."""
+    """End of the vote."""
 
     seconds: float
-    """Time that it was open."""
+    """Seconds that the vote was open."""
 
 
 class DiscussionStarted(msgspec.Struct, frozen=True, tag=True):
-    """The room discusses before the second vote."""
+    """Start of the discussion before the second vote."""
 
 
 class PollRevealed(msgspec.Struct, frozen=True, tag=True):
-    """The results are shown."""
+    """Reveal of the results."""
 
 
 class PollMeasured(msgspec.Struct, frozen=True, tag=True):
-    """A measurement and models to compare a prediction with."""
+    """Measured value and models' values to compare a prediction with."""
 
     measured: float | None
     models: tuple[MarkedValue, ...] = ()
 
 
 class FlowsMeasured(msgspec.Struct, frozen=True, tag=True):
-    """The run of the flows that this round picked has ended."""
+    """Results of the run with the flows that this round picked."""
 
     totals: tuple[AlgorithmTotal, ...]
     rates: dict[str, float]
@@ -87,13 +87,13 @@ _MOST_BYTES = 256 << 20
 
 
 class VotesFile:
-    """File of vote events, which a single process extends; readable by its owner only."""
+    """Private file of vote events, extended by a single process."""
 
     def __init__(self, path: Path) -> None:
         """Open or create the file.
 
         Raises:
-            TutorError: It cannot be opened, or another process uses it.
+            TutorError: The file cannot be opened, or is in use by a different process.
         """
         self._path = path
         self.damaged = 0
@@ -113,7 +113,7 @@ class VotesFile:
         """Return the events so far. Raises TutorError if the file cannot be read."""
         try:
             data = files.read_plain(self._path, _MOST_BYTES)
-            if data and not data.endswith(b"\n"):  # a line that a full disk or a power failure cut
+            if data and not data.endswith(b"\n"):  # a full disk or a power failure cut the last line
                 os.write(self._fd, b"\n")
         except OSError as error:
             raise self._not_written(error) from error
@@ -127,10 +127,10 @@ class VotesFile:
         return events
 
     def append(self, event: VoteEvent, *, sync: bool) -> None:
-        """Add an event: it then outlives this process, and with `sync` also a power failure.
+        """Append an event, which survives a crash of this process, and with `sync` also a power failure.
 
         Raises:
-            TutorError: It cannot be written; the file is as before.
+            TutorError: The event cannot be written; the file is unchanged.
         """
         line = msgspec.json.encode(event) + b"\n"
         before = os.fstat(self._fd).st_size

@@ -1,4 +1,4 @@
-"""Report of a lecture's votes: as text for the teacher, as JSON, and as CSV."""
+"""Report of a lecture's votes as text for the teacher, as JSON, and as CSV."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tcptutor.room.polls import Poll
 from tcptutor.room.talk import AlgorithmTotal, MarkedValue, Tally
 
 _LONGEST = 100
-"""Characters of a question or a choice at most."""
+"""Most characters of a question or a choice."""
 _SHORT = 12
-"""Characters of a choice that stands for itself in the report."""
+"""Most characters of a choice that the report names by its text, instead of its letter."""
 
 
 class ReportedQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """Results of a question. Right and wrong answers earn the same, so no voter is named."""
+    """Anonymous results of a question: right and wrong answers earn the same."""
 
     number: int
     module: str
@@ -39,20 +39,20 @@ class ReportedQuestion(msgspec.Struct, frozen=True, kw_only=True):
     unit: str
     rounds: tuple[Tally, ...]
     seconds: tuple[float, ...]
-    """Time that each vote was open."""
+    """Seconds that each vote was open."""
     voted_twice: int
     gain: float | None
-    """Normalized gain of those who voted twice; None if nobody did or all were right at first."""
+    """Normalized gain of repeat voters; None without any, or if all were right at first."""
     models: tuple[MarkedValue, ...]
     measured: float | None
     title: str = ""
     """Headline of the slide of a question that is on no page."""
     flows: dict[int, tuple[AlgorithmTotal, ...]] = {}
-    """Payload of the flows that a round picked, by the round counted from 1."""
+    """Payload of the flows that a round picked, by number of the round from 1."""
 
 
 class Participation(msgspec.Struct, frozen=True):
-    """A named voter, and how many questions the voter answered."""
+    """Named voter, with the number of questions that the voter answered."""
 
     name: str
     answered: int
@@ -64,7 +64,7 @@ class VoteReport(msgspec.Struct, frozen=True, kw_only=True):
     joined: int
     questions: tuple[ReportedQuestion, ...]
     gain: float | None
-    """Mean of the questions' normalized gains; None without one."""
+    """Mean of the questions' normalized gains; None without gains."""
     participation: tuple[Participation, ...] = ()
     """Empty if votes are anonymous."""
 
@@ -137,7 +137,7 @@ _COLUMNS = (
 
 
 def report_polls(polls: Sequence[Poll], *, joined: int, names: Mapping[str, str]) -> VoteReport:
-    """Return the report on the polls whose first vote has ended."""
+    """Return the report on the polls with a closed first vote."""
     ended = [poll for poll in polls if poll.seconds]
     gains = [poll.gain for poll in ended if poll.gain is not None]
     participation = [
@@ -175,7 +175,7 @@ def _reported(poll: Poll) -> ReportedQuestion:
 
 
 def _question_lines(question: ReportedQuestion) -> Iterator[str]:
-    """Yield the question, and the choices that are known by their letters."""
+    """Yield the question, and the choices that the report names by their letters."""
     yield shorten(escaped(plain(question.text)), _LONGEST, placeholder=" …")
     for letter, choice in zip(ascii_uppercase, question.choices, strict=False):
         if len(choice) > _SHORT:
@@ -204,7 +204,7 @@ def _totals_line(totals: Sequence[AlgorithmTotal]) -> str:
 
 
 def _choice_name(question: ReportedQuestion, index: int) -> str:
-    """Return a short choice itself, or its letter; a right one with a sign."""
+    """Return a short choice's text or a long choice's letter, with a check mark if it is right."""
     text = question.choices[index]
     name = text if len(text) <= _SHORT else ascii_uppercase[index]
     return f"{name} ✓" if index in question.right else name

@@ -1,6 +1,6 @@
-"""Voters of a lecture: tokens that the lecture signs, so that joining stores nothing.
+"""Voters of a lecture, identified by signed tokens, so that joining needs no storage.
 
-A flood of joins leaves no trace, and a restarted lecture process still knows its voters.
+A flood of joins leaves no trace, and a restarted lecture process still recognizes its voters.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from tcptutor.base.errors import UsageError
 from tcptutor.base.printable import is_printable
 
 MOST_VOTERS = 3000
-"""Voters of a round, and voters that are counted as joined; a voter beyond it joins in place of the longest unseen."""
+"""Most voters per round, and in the count of joined voters, which forgets the longest unseen voter."""
 MOST_NAME_CHARACTERS = 40
 
 
 class UnknownVoter(UsageError):
-    """A token that this lecture did not sign."""
+    """Error for a token that this lecture did not sign."""
 
 
 class Voter(NamedTuple):
-    """A student who joined."""
+    """Student who joined."""
 
     id: str
     name: str
@@ -44,7 +44,7 @@ class Voters:
         self._lecture = lecture_id
         self._with_names = with_names
         self._present: OrderedDict[str, None] = OrderedDict()
-        """Ids of joined voters; the last one was seen last."""
+        """Ids of joined voters, the latest seen voter last."""
 
     @property
     def joined(self) -> int:
@@ -68,7 +68,7 @@ class Voters:
         return f"{id}.{written}.{self._signature(f'{id}.{written}')}"
 
     def find(self, token: str) -> Voter:
-        """Return the voter of a token, who is present from now on. Raises UnknownVoter."""
+        """Return the voter of a token, and count the voter as joined. Raises UnknownVoter."""
         signed, _, signature = token.rpartition(".")
         if not token.isascii() or not hmac.compare_digest(signature, self._signature(signed)):
             raise UnknownVoter("this page is of another lecture: join again")
@@ -88,7 +88,7 @@ class Voters:
 
 
 def _signing_key(path: Path) -> bytes:
-    """Return the key that signs the lecture's tokens, made at the first call. Raises TutorError."""
+    """Return the key that signs the lecture's tokens, created on the first call. Raises TutorError."""
     with contextlib.suppress(OSError):
         key = files.read_plain(path, 32)
         if len(key) == 32:

@@ -36,7 +36,7 @@ from tcptutor.room.vote_report import VoteReport, report_polls
 from tcptutor.room.voters import MOST_VOTERS, Voters
 
 MOST_CHANGES = 50
-"""Answers of a voter per round."""
+"""Most answers of a voter per round."""
 
 
 class Receipt(msgspec.Struct, frozen=True):
@@ -44,11 +44,11 @@ class Receipt(msgspec.Struct, frozen=True):
 
     status: Literal["counted", "replaced", "closed"]
     message: str
-    """One line for the voter."""
+    """Message for the voter, a single line."""
 
 
 class VoterView(msgspec.Struct, frozen=True, kw_only=True):
-    """What a voter's page shows now: never another voter's answer."""
+    """View for a voter's page, without answers of other voters."""
 
     state: Literal["waiting", "voting", "closed", "discussing", "revealed"] = "waiting"
     poll: str = ""
@@ -57,10 +57,10 @@ class VoterView(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
     """The question; Markdown."""
     setting: str = ""
-    """Settings of the experiment that is predicted or shared, in a line; empty for other questions."""
+    """Settings of the predicted or shared experiment, on a single line; empty for other questions."""
     choices: tuple[str, ...] = ()
     plain_unit: str = ""
-    """Unit of a number without one; empty for choices."""
+    """Default unit of a number; empty for choices."""
     unit: str = ""
     """Kind of quantity of a number; empty for choices."""
     example: str = ""
@@ -68,7 +68,7 @@ class VoterView(msgspec.Struct, frozen=True, kw_only=True):
     answer: Answer | None = None
     """The voter's own answer in this round."""
     answer_words: str = ""
-    """The own answer in words, numbers with their unit."""
+    """The voter's answer in words, numbers with their unit."""
     results: tuple[Tally, ...] = ()
     """Tallies of all rounds, once revealed."""
     right: int | None = None
@@ -84,7 +84,7 @@ class VoterView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Votes:
-    """Votes of a lecture. All calls are quick and from one thread."""
+    """Votes of a lecture. All calls are fast and come from a single thread."""
 
     def __init__(
         self,
@@ -98,12 +98,12 @@ class Votes:
 
         Args:
             folder: Folder of the lecture.
-            lecture_id: Id of the lecture, which its tokens are for.
+            lecture_id: Id of the lecture, part of the signature of its tokens.
             clock: Monotonic time in s.
             with_names: Store the names of voters; otherwise votes are anonymous and names are dropped.
 
         Raises:
-            TutorError: The folder cannot be used, or another process uses it.
+            TutorError: The folder cannot be used, or is in use by a different process.
         """
         self._file = VotesFile(folder / "votes.jsonl")
         try:
@@ -125,10 +125,10 @@ class Votes:
         self._meter: FlowMeter | None = None
         self.on_change: Callable[[], None] = lambda: None
         self.version = 0
-        """Increases when what voters see changes, apart from their own answers."""
+        """Version of the voters' views; increases with every change except a voter's own answer."""
 
     def close_file(self) -> None:
-        """Close the file: the lecture process ends."""
+        """Close the file, at the end of the lecture process."""
         self._file.close()
 
     # Voters
@@ -153,8 +153,8 @@ class Votes:
 
         Raises:
             UnknownVoter: The token is not of this lecture.
-            UsageError: It is not an answer to the question, or the voter has changed it too often.
-            TutorError: It cannot be stored, and does not count.
+            UsageError: The answer does not fit the question, or the voter has changed it too often.
+            TutorError: The answer cannot be stored, and does not count.
         """
         voter = self._voters.find(token)
         poll = self._record.current
@@ -176,7 +176,7 @@ class Votes:
         return Receipt("replaced", f"Your earlier answer is replaced: {words}")
 
     def voter_view(self, token: str) -> VoterView:
-        """Return what the voter's page shows now. Raises UnknownVoter."""
+        """Return the view for the voter's page. Raises UnknownVoter."""
         voter = self._voters.find(token)
         poll = self._record.current
         if poll is None:
@@ -207,11 +207,11 @@ class Votes:
     # The teacher
 
     def open(self, asked: AskedQuestion) -> None:
-        """Open the first vote on a question; or the second, if this question's first vote has answers and is closed.
+        """Open the first vote on a question, or the second after a closed first vote with answers.
 
         Raises:
             UsageError: A vote is open.
-            TutorError: It cannot be stored; nothing changes. The other commands raise the same.
+            TutorError: The event cannot be stored, and has no effect. The other commands raise the same error.
         """
         poll = self._record.current
         if poll is not None and poll.is_open:
@@ -246,7 +246,7 @@ class Votes:
             self._change(PollRevealed())
 
     def compare(self, measured: float | None, models: tuple[MarkedValue, ...] = ()) -> None:
-        """Set the measured value and those of models, in the base unit. Raises UsageError without a question."""
+        """Set the measured value and the models' values, in the base unit. Raises UsageError without a question."""
         if (self._poll.measured, self._poll.models) != (measured, models):
             self._change(PollMeasured(measured, models))
 
@@ -260,7 +260,7 @@ class Votes:
 
     @property
     def earlier_flows(self) -> tuple[AlgorithmTotal, ...]:
-        """What the flows of the first vote got, once the room has picked again; empty otherwise."""
+        """Results of the first vote's flows, once the room picks again; empty otherwise."""
         poll = self._record.current
         has_two = poll is not None and poll.asked.activity == FLOWS and len(poll.answers) > 1
         return poll.flows[0].totals if poll is not None and has_two and 0 in poll.flows else ()
@@ -274,31 +274,31 @@ class Votes:
             self.close()
         self._meter = meter
         if meter is not None and (rates := meter.rates_of(self.picks)):
-            with suppress(TutorError):  # a full disk costs the comparison alone
+            with suppress(TutorError):  # on a full disk only the comparison is lost
                 self._store(FlowsMeasured(meter.view().totals, rates))
         self.version += 1
         self.on_change()
 
     @property
     def asked(self) -> AskedQuestion | None:
-        """The current question; None without one."""
+        """Current question; None without a question."""
         return self._record.current.asked if self._record.current else None
 
     @property
     def view(self) -> PollView | None:
-        """What the room may see of the question; None without one."""
+        """View of the question for the room; None without a question."""
         if self._view is None and self._record.current is not None:
             self._view = self._record.current.view()
         return self._view
 
     @property
     def right_share(self) -> float | None:
-        """Share of right answers in the round that was closed last: for the teacher alone."""
+        """Share of right answers in the latest closed round, for the teacher only."""
         return self._record.current.right_share if self._record.current else None
 
     @property
     def suggestion(self) -> Suggestion | None:
-        """Suggested next action after the first vote: for the teacher alone."""
+        """Suggested next action after the first vote, for the teacher only."""
         return self._record.current.suggestion if self._record.current else None
 
     @property
@@ -310,7 +310,7 @@ class Votes:
         return (f"{count} damaged line{'s' if count > 1 else ''} of votes.jsonl: the other votes are there",)
 
     def report(self) -> VoteReport:
-        """Return the results of all questions whose vote has ended."""
+        """Return the results of all questions with a closed vote."""
         return report_polls(self._record.polls, joined=self.joined, names=self._record.names)
 
     @property

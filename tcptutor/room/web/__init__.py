@@ -1,1 +1,1 @@
-"""The page on which students join and vote from their phones, and the terminal client of it."""
+"""Web page where students join and vote from their phones, and its terminal client."""

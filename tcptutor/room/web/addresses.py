@@ -1,4 +1,4 @@
-"""Addresses at which a lecture's page listens and is reached, and the codes of lectures."""
+"""Listening and public addresses of a lecture's page, and the codes of lectures."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tcptutor.base.errors import UsageError, quoted
 from tcptutor.base.site_urls import site_of
 
 DEFAULT_PORT = 8077
-"""Port of the page unless `--listen` names another; `tcptutor join CODE` looks there."""
+"""Default port of the page, which `tcptutor join CODE` connects to."""
 CODE_LENGTH = 6
 _ALPHABET = "CDFGHJKMNPQRTWXY34679"
-"""Characters of codes: none is mistaken for another one, and no vowels that make words."""
+"""Characters of codes, without look-alikes and without vowels that form words."""
 
 
 class ListenAddress(NamedTuple):
@@ -31,7 +31,7 @@ class ListenAddress(NamedTuple):
 
 
 def parse_listen(text: str) -> ListenAddress:
-    """Return the address in "ADDRESS:PORT", such as "0.0.0.0:8077" or "[::]:8077". Raises UsageError."""
+    """Parse an address "ADDRESS:PORT", such as "0.0.0.0:8077" or "[::]:8077". Raises UsageError."""
     host, _, port = text.rpartition(":")
     try:
         number = int(port) if port.isascii() and port.isdecimal() else -1
@@ -46,7 +46,7 @@ def parse_listen(text: str) -> ListenAddress:
 
 
 def parse_public_url(text: str) -> str:
-    """Return the URL behind which a reverse proxy serves the page, without a slash at the end. Raises UsageError."""
+    """Parse the URL of a reverse proxy for the page, without a trailing slash. Raises UsageError."""
     parts = split_url(text)
     if not (parts.path.strip("/") or parts.query or parts.fragment or "@" in parts.netloc):
         with contextlib.suppress(ValueError):
@@ -55,7 +55,7 @@ def parse_public_url(text: str) -> str:
 
 
 def split_url(text: str) -> SplitResult:
-    """Return the parts of a URL; empty parts for what is none."""
+    """Return the parts of a URL; empty parts for an invalid URL."""
     try:
         parts = urlsplit(text)
         return parts if parts.port is None or parts.port else SplitResult("", "", "", "", "")
@@ -64,7 +64,7 @@ def split_url(text: str) -> SplitResult:
 
 
 def reachable_host(host: str) -> str:
-    """Return the address at which others reach a server that listens at `host`: for all addresses, the main one."""
+    """Return the address for reaching a server that listens at `host`; the main address for a wildcard."""
     address = ipaddress.ip_address(host)
     if not address.is_unspecified:
         return host
@@ -72,7 +72,7 @@ def reachable_host(host: str) -> str:
         if address.version == 4 and family is not socket.AF_INET:
             continue
         try:
-            # The route decides; nothing is sent.
+            # The routing table picks the address; no packet is sent.
             with socket.socket(family, socket.SOCK_DGRAM) as probe:
                 probe.connect((far, 9))
                 return str(probe.getsockname()[0])
@@ -82,7 +82,7 @@ def reachable_host(host: str) -> str:
 
 
 def is_private(host: str) -> bool:
-    """Return True if only this machine reaches a server that listens at `host`."""
+    """Return True if only this machine can reach a server that listens at `host`."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:  # a name
@@ -92,7 +92,7 @@ def is_private(host: str) -> bool:
 def is_own_name(host: str, public_url: str) -> bool:
     """Return True if a Host header names this machine or its public URL.
 
-    A name of somebody else that leads here (DNS rebinding) is refused; an address cannot be rebound.
+    A foreign name that resolves to this machine (DNS rebinding) is refused; an address cannot be rebound.
     """
     site = split_url(f"http://{host.lower()}")
     name = site.hostname or ""
@@ -112,11 +112,11 @@ def bracketed(host: str) -> str:
 
 
 def new_code() -> str:
-    """Return a code that nobody can guess, to read from a screen and type."""
+    """Return an unguessable code that is easy to read from a screen and type."""
     return "".join(secrets.choice(_ALPHABET) for _ in range(CODE_LENGTH))
 
 
 def typed_code(text: str) -> str:
-    """Return a code as typed, in capitals and without blanks and hyphens; empty if it cannot be one."""
+    """Return a typed code in capitals, without blanks and hyphens; empty if it is invalid."""
     code = "".join(text.split()).replace("-", "").upper()
     return code if len(code) == CODE_LENGTH and set(code) <= set(_ALPHABET) else ""

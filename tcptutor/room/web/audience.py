@@ -1,4 +1,4 @@
-"""The web server of a lecture: its address and code, which a restarted lecture process keeps, and its connections."""
+"""Web server of a lecture: its connections, and an address and a code that survive a restart."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _MOST_CONNECTIONS = 4000
 _FILES = 1000
 """Open files of the lecture process beyond the connections."""
 _SILENT_S = 15.0
-"""Longest time until the first request of a connection."""
+"""Longest time until the first request of a connection, s."""
 _KIND = files.small_kind("address of a lecture's page")
 
 
 class KeptAddress(msgspec.Struct, frozen=True):
-    """Code and port of a lecture's page: on the students' phones, so a resumed lecture has the same."""
+    """Stored code and port of a lecture's page; a resumed lecture reuses them for the students' phones."""
 
     code: str
     port: int
@@ -64,15 +64,15 @@ class AudienceServer:
 
         Args:
             votes: Votes of the lecture.
-            folder: Folder of the lecture, where code and port are kept.
+            folder: Folder of the lecture, which stores code and port.
             title: Title of the lecture, shown on the page.
-            listen: Address and port, 0 for a free one; by default this machine alone, at the usual port, and at
-                another if that is taken and no proxy looks for it.
+            listen: Address and port, 0 for a free port; by default only this machine, at `DEFAULT_PORT`, or at a
+                free port if it is taken and no proxy expects it.
             public_url: URL of the page behind a reverse proxy; empty without one.
             with_names: Ask students for their names.
 
         Raises:
-            UsageError: It is not an address, or not a URL.
+            UsageError: `listen` is not an address, or `public_url` is not a URL.
         """
         self._votes, self._path = votes, folder / "audience.json"
         self._title, self._with_names = title, with_names
@@ -93,7 +93,7 @@ class AudienceServer:
         self._routes: VoteRoutes | None = None
         self._version = votes.version
         self._silent: dict[RequestHandler, float] = {}
-        """Connections without a request so far, and when they were opened."""
+        """Opening times of connections without a request so far."""
 
     async def start(self) -> None:
         """Listen, and serve until `close`.
@@ -137,7 +137,7 @@ class AudienceServer:
         self._closing_silent = asyncio.create_task(self._close_silent())
 
     async def close(self) -> None:
-        """Tell the students that the lecture has ended, and stop."""
+        """Report the end of the lecture to the students, and stop."""
         if self._runner is None or self._routes is None:
             return
         self._routes.end()
@@ -147,14 +147,14 @@ class AudienceServer:
         self._runner = None
 
     def wake(self) -> None:
-        """Send students what has changed: call it when votes change."""
+        """Send changed views to the students. Call this method when votes change."""
         if self._routes is not None and self._votes.version != self._version:
             self._version = self._votes.version
             self._routes.wake()
 
     @property
     def view(self) -> AudienceView:
-        """How to join, and how many have."""
+        """Address and code for joining, and the number of voters who joined."""
         return AudienceView(address=f"{self.url}/{self.code}", code=self.code, joined=self._votes.joined)
 
     @property
@@ -166,7 +166,7 @@ class AudienceServer:
 
     @property
     def url(self) -> str:
-        """URL of the page, without a slash at the end."""
+        """URL of the page, without a trailing slash."""
         return self._public_url or f"http://{bracketed(reachable_host(self._listen.host))}:{self._port}"
 
     def _kept(self) -> KeptAddress | None:
@@ -216,7 +216,7 @@ class AudienceServer:
         return connection
 
     async def _close_silent(self) -> None:
-        """Close connections that send nothing, or their first request too slowly."""
+        """Close connections without a complete first request within `_SILENT_S`."""
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(_SILENT_S / 3)
@@ -227,7 +227,7 @@ class AudienceServer:
 
 
 class _RefusedConnection(asyncio.Protocol):
-    """A connection beyond the most that the server serves."""
+    """Connection beyond the server's limit, aborted at once."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -235,7 +235,7 @@ class _RefusedConnection(asyncio.Protocol):
 
 
 def _logger() -> logging.Logger:
-    """Return a logger of our own mistakes; requests that are not HTTP would fill the lecture's log."""
+    """Return a logger that drops errors about malformed HTTP, which would fill the lecture's log."""
     from aiohttp.http_exceptions import HttpProcessingError  # noqa: PLC0415
 
     logger = logging.getLogger(__name__)
@@ -247,7 +247,7 @@ def _logger() -> logging.Logger:
 
 
 def _allow_connections() -> None:
-    """Raise this process's limit of open files as far as it may."""
+    """Raise this process's limit on open files, up to the hard limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _MOST_CONNECTIONS + _FILES
     if hard != resource.RLIM_INFINITY:

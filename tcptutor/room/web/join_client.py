@@ -1,4 +1,4 @@
-"""Client of the students' page for a terminal; it needs nothing but the standard library."""
+"""Terminal client of the students' page, which does not need aiohttp."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from tcptutor.room.web.messages import JoinAnswer, JoinBody, RefusalAnswer, View
 
 _T = TypeVar("_T")
 _TIMEOUT_S = 45.0
-"""Longer than the server waits for a change."""
+"""Timeout of a request, s; longer than the server's wait for a change."""
 _MOST_BYTES = 1 << 20
 _MOST_KEPT = 16
 _KIND = files.small_kind("list of joined lectures")
 
 
 class LectureLost(TutorError):
-    """The lecture does not answer now; it may do so later."""
+    """Error for a lecture that does not answer now, but may answer later."""
 
 
 class VotesEnded(TutorError):
-    """The lecture has ended."""
+    """Error for a lecture that has ended."""
 
 
 class LectureClient:
-    """A voter of a lecture. Its calls wait for the network; one thread may wait for views while another votes."""
+    """Voter of a lecture. All calls block; a thread may wait for views while a second thread votes."""
 
     def __init__(self, target: str) -> None:
         """Prepare to join.
@@ -42,7 +42,7 @@ class LectureClient:
             target: URL of the lecture's page with its code; or the code alone, for a lecture on this machine.
 
         Raises:
-            UsageError: It is neither.
+            UsageError: The target is neither of them.
         """
         if code := typed_code(target):
             target = f"http://127.0.0.1:{DEFAULT_PORT}/{code}"
@@ -63,7 +63,7 @@ class LectureClient:
         )
 
     def join(self, name: str = "") -> None:
-        """Join; who has joined before, and lost the line, is the same voter.
+        """Join; a voter who rejoins after a lost connection remains the same voter.
 
         Raises:
             TutorError: The lecture does not answer, or does not have this code.
@@ -80,14 +80,14 @@ class LectureClient:
             _keep_token(self._key, self._token)
 
     def next_view(self) -> ViewAnswer | None:
-        """Wait for the next view; None if there is none for a while. Raises LectureLost and VotesEnded."""
+        """Wait for the next view and return it; None after a timeout. Raises LectureLost and VotesEnded."""
         answer = self._request("GET", f"/view?after={quote(self._version)}", ViewAnswer)
         if answer is not None:
             self._version = answer.version
         return answer
 
     def vote(self, poll: str, answer: int | str) -> Receipt:
-        """Vote. Raises UsageError for an answer that is not counted, and LectureLost."""
+        """Vote. Raises UsageError for a refused answer, and LectureLost."""
         receipt = self._request("POST", "/vote", Receipt, VoteBody(poll, answer))
         if receipt is None:
             raise LectureLost("the lecture did not answer: try again")
@@ -103,7 +103,7 @@ class LectureClient:
         """Return the answer to a request; None if it has no content.
 
         Raises:
-            LectureLost: No answer.
+            LectureLost: The lecture does not answer.
             VotesEnded: The lecture has ended.
             UsageError: The request is refused.
         """
@@ -139,7 +139,7 @@ class LectureClient:
 
 
 def _kept_tokens() -> dict[str, str]:
-    """Return the tokens of the lectures that were joined last."""
+    """Return the tokens of recently joined lectures, by URL and code."""
     try:
         with files.open_bounded(places.state() / "joined.json", _KIND) as text:
             return msgspec.json.decode(text, type=dict[str, str])
@@ -148,7 +148,7 @@ def _kept_tokens() -> dict[str, str]:
 
 
 def _keep_token(key: str, token: str) -> None:
-    """Keep a token. Joining works without it, too."""
+    """Store a token; ignore errors, because joining works without stored tokens."""
     kept = {**{each: value for each, value in _kept_tokens().items() if each != key}, key: token}
     latest = dict(list(kept.items())[-_MOST_KEPT:])
     with contextlib.suppress(TutorError), files.atomic(places.state() / "joined.json", private=True) as part:

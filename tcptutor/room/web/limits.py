@@ -1,4 +1,4 @@
-"""Limits on the rate of requests: a bucket of permits for each address or voter."""
+"""Rate limits for requests, with a token bucket per address or voter."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ _MOST_KEYS = 8192
 
 
 class RateLimit:
-    """Permits per key that refill at a steady rate. Keys that were used last are remembered."""
+    """Token buckets by key, refilled at a constant rate. The longest unused keys are dropped."""
 
     def __init__(self, per_s: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._per_s, self._burst, self._clock = per_s, burst, clock
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
-        """Permits left, and when they were counted."""
+        """Tokens left and the time of this count, by key."""
 
     def take(self, key: str = "") -> float:
-        """Take a permit of `key` and return 0; without one left, return the seconds until the next."""
+        """Take a token of `key` and return 0, or return the seconds until the next token."""
         now = self._clock()
         left, counted = self._buckets.pop(key, (float(self._burst), now))
         left = min(self._burst, left + (now - counted) * self._per_s)
@@ -30,7 +30,7 @@ class RateLimit:
 
 
 def network_of(address: str) -> str:
-    """Return the key of an address for a limit: a host has a whole /64 of IPv6 addresses."""
+    """Return the key of an address for a limit: the /64 network of an IPv6 host."""
     try:
         parsed = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:

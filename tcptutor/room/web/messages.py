@@ -1,4 +1,4 @@
-"""JSON that a program and the students' page exchange."""
+"""JSON messages between programs and the server of the students' page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class JoinAnswer(msgspec.Struct, frozen=True):
 
 
 class VoteBody(msgspec.Struct, forbid_unknown_fields=True):
-    """A vote; its answer is a `votes.Receipt`."""
+    """Request to vote; its answer is a `votes.Receipt`."""
 
     poll: str
     answer: int | str
@@ -36,7 +36,7 @@ class ViewAnswer(msgspec.Struct, frozen=True):
 
 
 class RefusalAnswer(msgspec.Struct, frozen=True):
-    """Answer to a request that is refused."""
+    """Answer to a refused request."""
 
     error: str
-    """One line."""
+    """Single-line text."""

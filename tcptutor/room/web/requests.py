@@ -1,4 +1,4 @@
-"""Requests to the students' page: who sent them, what they carry, and why one is refused."""
+"""Requests to the students' page: their sender, their content, and reasons to refuse them."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Robots-Tag": "noindex",
 }
-"""Headers of every answer that has no own."""
+"""Default headers of every response."""
 _BODY_S = 10.0
 _LOOPBACK = ("127.0.0.1", "::1")
 _T = TypeVar("_T")
 
 
 class RequestRefused(Exception):
-    """A request that is refused with a status and a line."""
+    """Error for a request that is refused with a status and a line."""
 
     def __init__(self, status: int, line: str, wait_s: float = 0.0) -> None:
         """Refuse with `line`; the sender may try again after `wait_s` seconds unless it is 0."""
@@ -42,7 +42,7 @@ class RequestRefused(Exception):
 
 
 def token_of(request: web.Request) -> str:
-    """Return the token that a request carries; empty without one."""
+    """Return the token of a request; empty without a token."""
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     return token if scheme == "Bearer" else request.cookies.get(COOKIE, "")
 
@@ -53,12 +53,12 @@ def wants_json(request: web.Request) -> bool:
 
 
 def wants_part(request: web.Request) -> bool:
-    """Return True if the page's script asks for the part of the page that changes."""
+    """Return True if the page's script requests the changing part of the page."""
     return "X-Part" in request.headers
 
 
 def address_of(request: web.Request, public_url: str) -> str:
-    """Return the network of a visitor, also behind a proxy on this machine, which adds the address at the end."""
+    """Return the network of a visitor; behind a local proxy, of the last address in X-Forwarded-For."""
     peer = request.remote or ""
     if public_url and peer in _LOOPBACK:
         peer = request.headers.get("X-Forwarded-For", peer).rpartition(",")[2].strip()
@@ -66,7 +66,7 @@ def address_of(request: web.Request, public_url: str) -> str:
 
 
 def check_host(request: web.Request, public_url: str) -> None:
-    """Refuse a request for a name that is not this lecture's. Raises RequestRefused."""
+    """Refuse a request with a foreign Host header. Raises RequestRefused."""
     named = request.headers.getall("Host", [])
     if len(named) != 1 or not is_own_name(named[0], public_url):
         where = f": open {public_url}" if public_url else ": open the address on the screen"
@@ -74,7 +74,7 @@ def check_host(request: web.Request, public_url: str) -> None:
 
 
 def check_origin(request: web.Request, public_url: str) -> None:
-    """Refuse a request that a page of another site makes. Raises RequestRefused."""
+    """Refuse a request from a page of a foreign site. Raises RequestRefused."""
     origin = request.headers.get("Origin")
     own = (public_url, f"http://{request.host}", f"https://{request.host}")
     site = request.headers.get("Sec-Fetch-Site", "none")
@@ -86,8 +86,8 @@ async def read_body(request: web.Request, kind: type[_T]) -> _T:
     """Return the body of a request, a form or JSON.
 
     Raises:
-        RequestRefused: It is malformed, something else, or does not arrive.
-        HTTPRequestEntityTooLarge: It is too long.
+        RequestRefused: The body is malformed, has a different type, or does not arrive in time.
+        HTTPRequestEntityTooLarge: The body is too long.
     """
     try:
         async with asyncio.timeout(_BODY_S):

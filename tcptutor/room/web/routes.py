@@ -1,6 +1,6 @@
-"""Requests to the students' page: joining, waiting for the next view, voting; each bad request gets one status.
+"""Routes of the students' page: joining, waiting for the next view, and voting.
 
-A voter is known by a cookie, or by a bearer token in a client without one. Every answer is HTML for a browser, the
+A voter is known by a cookie, or by a bearer token in a client without cookies. Every answer is HTML for a browser, the
 part of the page that changed for its script (`X-Part`), or JSON (`Accept: application/json`).
 """
 
@@ -29,11 +29,11 @@ from tcptutor.room.web.requests import COOKIE, RequestRefused, token_of, wants_j
 
 _COOKIE_S = 12 * 3600
 _WAIT_S = 25.0
-"""Longest wait for a change of the view; proxies give up after 60 s or so."""
+"""Longest wait for a change of the view, s; proxies give up after about 60 s."""
 _MOST_WAITING = 3
-"""Pages of one voter that wait for the next view."""
+"""Most pages of a voter that may wait for the next view."""
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-_SAID = {
+_RECEIPT_LINES = {
     "counted": "Your answer is counted.",
     "replaced": "Your earlier answer is replaced.",
     "closed": "This vote is closed: your answer came too late.",
@@ -49,7 +49,7 @@ _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class VoteRoutes:
-    """Routes of the page of a lecture."""
+    """Routes of the students' page of a lecture."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class VoteRoutes:
         with_names: bool = False,
         on_request: Callable[[web.RequestHandler], object] = lambda _: None,
     ) -> None:
-        """Serve `votes` to those who know `code`.
+        """Serve `votes` to clients that know `code`.
 
         Args:
             votes: Votes of the lecture.
@@ -75,11 +75,11 @@ class VoteRoutes:
         self._votes, self._code, self._title = votes, code, title
         self._public_url, self._with_names = public_url, with_names
         self._start = secrets.token_hex(4)
-        """Part of versions: those of an earlier process are not comparable."""
+        """Prefix of versions, so that no version of an earlier process matches."""
         self._changed = asyncio.Event()
         self._waiting: dict[str, int] = {}
         self._has_ended = False
-        # A lecture hall may share an address: one address may do much, but not all.
+        # A lecture hall may share an address, so an address gets a large share of the limit, but not all of it.
         self._joins, self._joins_here = RateLimit(300, 1000), RateLimit(100, 500)
         self._visits, self._voting = RateLimit(200, 2000), RateLimit(5, 20)
         self._viewing = RateLimit(5, 30)
@@ -107,12 +107,12 @@ class VoteRoutes:
         return app
 
     def wake(self) -> None:
-        """Send the new view to all who wait for it."""
+        """Send the new view to all waiting pages."""
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
 
     def end(self) -> None:
-        """Tell all who wait that the lecture has ended."""
+        """Report the end of the lecture to all waiting pages."""
         self._has_ended = True
         self.wake()
 
@@ -126,7 +126,7 @@ class VoteRoutes:
             return self._page(vote_page.join_form(with_names=self._with_names))
         said = request.query.get("said", "")
         return self._page(
-            vote_page.shown(view, _SAID.get(said, ""), is_problem=said == "closed"), follows=True
+            vote_page.shown(view, _RECEIPT_LINES.get(said, ""), is_problem=said == "closed"), follows=True
         )
 
     async def _show_code(self, request: web.Request) -> web.StreamResponse:
@@ -190,11 +190,11 @@ class VoteRoutes:
             body=self._assets[name], content_type=_TYPES[Path(name).suffix], charset="utf-8", headers=headers
         )
 
-    # What requests share
+    # Shared by all requests
 
     @web.middleware
     async def _answer(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
-        """Answer a request, and turn each error into one status and one line."""
+        """Answer a request, and convert each error to a status and a line."""
         self._on_request(request.protocol)
         try:
             requests.check_host(request, self._public_url)
@@ -216,7 +216,7 @@ class VoteRoutes:
     def _refusal(self, request: web.Request, refused: RequestRefused) -> web.StreamResponse:
         headers = {"Retry-After": str(math.ceil(refused.wait_s))} if refused.wait_s else {}
         if headers and request.method == "GET":
-            headers["Refresh"] = headers["Retry-After"]  # the browser tries again by itself
+            headers["Refresh"] = headers["Retry-After"]  # the browser retries automatically
         if wants_json(request):
             answer = _json(RefusalAnswer(refused.line), refused.status)
             answer.headers.update(headers)
@@ -250,7 +250,7 @@ class VoteRoutes:
         return f"{self._start}-{self._votes.version}"
 
     async def _wait(self, token: str) -> bool:
-        """Wait for the next view; return False if there is none for a while."""
+        """Wait for the next view; return False after `_WAIT_S` without a change."""
         if self._waiting.get(token, 0) >= _MOST_WAITING:
             raise RequestRefused(429, "This lecture is open in too many tabs.", 5)
         self._waiting[token] = self._waiting.get(token, 0) + 1

@@ -1,4 +1,4 @@
-"""HTML of the students' page: joining, voting, results. It works without scripts; page.js only makes it follow."""
+"""HTML of the students' page: joining, voting, results. It works without scripts; page.js adds live updates."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _QUESTION = MarkdownIt("commonmark", {"html": False}).enable("table").disable("i
 _CHOICE = MarkdownIt("commonmark", {"html": False}).disable(["image", "link", "autolink"])
 _BINS = 16
 _WIDEST = math.log(1000)
-"""Half of the longest axis of a histogram, around the right value or the median."""
+"""Half of the longest axis of a histogram in natural logarithms, around the right value or the median."""
 _VOTES = ("First vote", "Second vote")
 _LOOK_AGAIN = '<noscript><p><a class="again" href="/">Look again</a></p></noscript>'
 
 
 def page(title: str, body: str, version: str = "", *, follows: bool = False) -> str:
-    """Return a whole page.
+    """Return a complete page.
 
     Args:
         title: Title of the lecture.
@@ -79,7 +79,7 @@ def join_form(code: str = "", problem: str = "", *, with_names: bool = False) ->
 
 
 def shown(view: VoterView, said: str = "", *, is_problem: bool = False) -> str:
-    """Return what a voter sees now.
+    """Return the content of a voter's page.
 
     Args:
         view: The voter's own view.
@@ -108,7 +108,7 @@ def shown(view: VoterView, said: str = "", *, is_problem: bool = False) -> str:
 
 
 def ended() -> str:
-    """Return what a voter sees after the lecture."""
+    """Return the content of the page after the lecture."""
     return "<h1>The lecture has ended</h1><p>You can close this page.</p>"
 
 
@@ -162,7 +162,7 @@ def _number_field(view: VoterView) -> str:
 
 
 def _own(view: VoterView) -> str:
-    """Return the choices with the voter's own marked, or the number that the voter gave."""
+    """Return the choices with the voter's choice marked, or the number that the voter entered."""
     none = "" if view.answer is not None else '<p class="dim">You have not answered.</p>'
     if not view.choices:
         return none or f"<p>Your answer: <strong>{escape(escaped(view.answer_words))}</strong></p>"
@@ -176,7 +176,7 @@ def _own(view: VoterView) -> str:
 
 
 def _own_flow(view: VoterView) -> str:
-    """Return the voter's flow in a room experiment, and what it got once the run has ended."""
+    """Return the voter's flow in a room experiment, with its rate and rank after the run."""
     if view.flow is None:
         return ""
     flow = view.flow
@@ -244,7 +244,7 @@ def _target(view: VoterView, tally: Tally) -> float | None:
 
 
 def _histogram(values: Sequence[float], target: float | None, unit: str) -> str:
-    """Draw numeric answers on a log axis, with a line at `target`; wild answers are in the outer bins."""
+    """Draw numeric answers on a log axis, with a line at `target`; outliers fall into the outer bins."""
     if not values:
         return ""
     middle = math.log(target or median(values))
@@ -282,6 +282,6 @@ def _answered(view: VoterView) -> str:
 
 
 def _reasons(view: VoterView) -> str:
-    """Return why the right answer is right, and why the popular wrong one is wrong."""
+    """Return the reason for the right answer, and the feedback on the popular wrong answer."""
     reasons = filter(None, (view.why_right, view.why_popular_wrong))
     return "".join(f'<div class="why">{_QUESTION.render(without_links(each))}</div>' for each in reasons)
