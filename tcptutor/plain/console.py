@@ -16,7 +16,7 @@ from tcptutor.plain.letters import readable
 from tcptutor.plain.prose import Paragraph
 
 DEFAULT_WIDTH = 80
-"""Columns if the terminal has no size."""
+"""Width in columns for a terminal without a size."""
 MIN_WIDTH = 20
 _CHUNK = 65536
 _NO_BREAK = "\N{NO-BREAK SPACE}"
@@ -118,14 +118,14 @@ class Console:
         for text in texts:
             shown = text.text if isinstance(text, Paragraph) else text
             is_exact = isinstance(text, Paragraph) and text.is_exact
-            for line in self._broken(readable(shown, self.encoding), is_exact):
+            for line in self._wrap(readable(shown, self.encoding), is_exact):
                 self.output.write(f"{line}\n")
 
     def say_all(self, texts: Iterable[str | Paragraph]) -> None:
         """Print the paragraphs of an iterable."""
         self.say(*texts)
 
-    def _broken(self, text: str, is_exact: bool) -> list[str]:
+    def _wrap(self, text: str, is_exact: bool) -> list[str]:
         lines = text.split("\n")
         width = (self._columns() or DEFAULT_WIDTH) if self.chosen_width is None else self.chosen_width
         if is_exact or not width:
@@ -161,7 +161,7 @@ class Console:
     def prompt_again(self) -> None:
         """Print the prompt again after an interruption."""
         if self.prompt:
-            *above, last = self._broken(readable(self.prompt, self.encoding), is_exact=False)
+            *above, last = self._wrap(readable(self.prompt, self.encoding), is_exact=False)
             for line in above:
                 self.output.write(f"{line}\n")
             self.output.write(f"{last} ")

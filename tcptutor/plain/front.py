@@ -163,10 +163,10 @@ class Front:
             case "width":
                 self._set_width(command.words)
             case _:
-                self._sitting.console.say(*self._listed(command))
+                self._sitting.console.say(*self._information(command))
         return None
 
-    def _listed(self, command: Command) -> Iterator[str]:
+    def _information(self, command: Command) -> Iterator[str]:
         """Yield the lines of a command that only prints information."""
         course = self._sitting.course
         match command.name:
@@ -220,11 +220,11 @@ class Front:
             if words:
                 raise UsageError(f"{words[:40]!r} is no path: choose {' or '.join(PATHS)}")
             console.say(
-                f"Your path has {_named(journal.record.path)}. path everything or path essential changes it."
+                f"Your path has {_path_name(journal.record.path)}. path everything or path essential changes it."
             )
             return
         journal.choose_path(chosen)
-        console.say(f"Your path has {_named(chosen)} now.")
+        console.say(f"Your path has {_path_name(chosen)} now.")
 
     def _set_width(self, words: str) -> None:
         if not words.isdecimal() or 0 < int(words) < MIN_WIDTH:
@@ -235,5 +235,5 @@ class Front:
         )
 
 
-def _named(path: str) -> str:
+def _path_name(path: str) -> str:
     return "all pages" if path == "everything" else "the essential pages"

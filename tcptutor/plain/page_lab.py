@@ -108,7 +108,7 @@ class PageLab:
 
     async def _start_run(self, activity: RunActivity | ChallengeActivity, same: bool) -> None:
         study = self._study
-        experiment = self._wanted(activity)
+        experiment = self._next_experiment(activity)
         seed = await self._seed(activity.experiment.seed, same)
         self._console.say(f"Starting the run, {experiment.seconds:g} s. Ctrl-C stops it.")
         live = await self._runs.run(
@@ -122,7 +122,7 @@ class PageLab:
         if live.run.complete and isinstance(activity, ChallengeActivity):
             self._judge(activity, live.run)
 
-    def _wanted(self, activity: RunActivity | ChallengeActivity) -> Experiment:
+    def _next_experiment(self, activity: RunActivity | ChallengeActivity) -> Experiment:
         """Return the experiment to run; its seed is not final.
 
         Raises:

@@ -42,10 +42,10 @@ def outcome(live: Live) -> Iterator[str]:
     if run.fidelity.status not in ("valid", "unchecked"):
         yield f"This run is {run.fidelity.status}: {'; '.join(run.fidelity.reasons) or 'no reason given'}."
     if live.report is not None and run.complete:
-        yield from _measured(live, live.report)
+        yield from _measurements(live, live.report)
 
 
-def _measured(live: Live, report: Report) -> Iterator[str]:
+def _measurements(live: Live, report: Report) -> Iterator[str]:
     if report.flows and report.throughput_bps:
         yield f"Measured: {units.rate(report.throughput_bps)}{' in all' if len(report.flows) > 1 else ''}."
     asked = live.said[0] if live.said else "rtt" if live.charted == "rtt" else "throughput"

@@ -32,7 +32,7 @@ Answer = int | str
 """Answer of a voter: the index of a choice, or a number with its unit as typed."""
 
 Listed = SingleChoice | ShapePrediction | RunQuestion
-"""Activities answered with one choice."""
+"""Activities answered with a single choice."""
 
 
 class CountedAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -76,7 +76,7 @@ class AskedRound(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """Check and mark an answer.
 
         Raises:
-            UsageError: It is not an answer to this question, or too long.
+            UsageError: The answer does not fit this question, or is too long.
         """
         if self.choices:
             index = _index(answer, len(self.choices))
@@ -119,11 +119,11 @@ class AskedRound(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def why_popular_is_wrong(self, answers: Sequence[CountedAnswer]) -> str:
         """Return the most popular wrong answer with its feedback; empty if none is wrong."""
-        wrong = Counter(_alike(answer) for answer in answers if answer.right is False)
+        wrong = Counter(_answer_key(answer) for answer in answers if answer.right is False)
         if not wrong:
             return ""
         popular = min(wrong, key=lambda each: (-wrong[each], each))
-        first = next(answer for answer in answers if answer.right is False and _alike(answer) == popular)
+        first = next(answer for answer in answers if answer.right is False and _answer_key(answer) == popular)
         reason = self.feedback[int(popular)] if self.feedback else ""
         if self.numeric is not None:
             reason = self.numeric.mark(str(first.given)).feedback
@@ -290,6 +290,6 @@ def _index(answer: Answer, choices: int) -> int:
     return answer
 
 
-def _alike(answer: CountedAnswer) -> float:
+def _answer_key(answer: CountedAnswer) -> float:
     """Return a key that is equal for equivalent answers."""
     return float(f"{answer.value:.3g}") if answer.value is not None else float(answer.given)

@@ -62,11 +62,11 @@ class LectureCheck:
         self._prepared = prepared or PreparedRuns()
         self._runs: dict[int, list[Experiment]] = {}
         """Experiments by index of the slide."""
-        self._gone: set[int] = set()
+        self._removed_runs: set[int] = set()
         """Indexes of slides with a run that the course no longer has."""
         for number, experiment in lecture_runs(course, lecture):
             if experiment is None:
-                self._gone.add(number)
+                self._removed_runs.add(number)
             else:
                 self._runs.setdefault(number, []).append(experiment)
         shown = (each for of_slide in self._runs.values() for each in of_slide)
@@ -105,14 +105,14 @@ class LectureCheck:
                 yield each.name, False
         labs = [Lab(place.backend, place.clock) for _ in range(min(place.at_once, len(missing)))]
         try:
-            async with aclosing(self._made(labs, missing)) as made:
+            async with aclosing(self._make_runs(labs, missing)) as made:
                 async for name in made:
                     yield name, True
         finally:
             await asyncio.gather(*(lab.close() for lab in labs))
         await asyncio.to_thread(self._prepared.prune)
 
-    async def _made(self, labs: list[Lab], missing: list[Experiment]) -> AsyncGenerator[str, None]:
+    async def _make_runs(self, labs: list[Lab], missing: list[Experiment]) -> AsyncGenerator[str, None]:
         async def conduct(lab: Lab, number: int) -> Run:
             await lab.warm(missing[number])
             began = time.monotonic()
@@ -182,7 +182,7 @@ class LectureCheck:
     def _slide_problems(self, number: int, slide: Slide) -> Iterator[tuple[Status, str]]:
         if slide.page and step_of(self._course, slide) is None:
             yield "fail", "the course no longer has this page"
-        elif number in self._gone:
+        elif number in self._removed_runs:
             yield "fail", "the page no longer has this run"
         for experiment in self._runs.get(number, ()):
             yield from self._run_problems(experiment)

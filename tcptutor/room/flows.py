@@ -119,7 +119,7 @@ def plan_flows(base: Experiment, algorithms: Sequence[str], picks: Mapping[str, 
         numbers = _numbers_of_flows(list(map(len, voters)))
     else:
         numbers = [min(FLOWS_WITHOUT_VOTERS, MOST_FLOWS // len(algorithms))] * len(algorithms)
-    order = _mixed(numbers)
+    order = _interleave(numbers)
     owners: dict[str, int] = {}
     for index, ids in enumerate(voters):
         places = [flow for flow, of in enumerate(order) if of == index]
@@ -254,7 +254,7 @@ def _numbers_of_flows(voters: Sequence[int]) -> list[int]:
     return numbers
 
 
-def _mixed(numbers: Sequence[int]) -> list[int]:
+def _interleave(numbers: Sequence[int]) -> list[int]:
     """Return the algorithm index of each flow, evenly interleaved, because flows start in this order."""
     places = [((at + 0.5) / number, index) for index, number in enumerate(numbers) for at in range(number)]
     return [index for _, index in sorted(places)]

@@ -141,9 +141,9 @@ class LectureRuns:
         problem, is_stopped = "", False
         try:
             if source == "live":
-                await self._live(shown, experiment)
+                await self._run_live(shown, experiment)
             else:
-                await self._prepared(shown, experiment)
+                await self._play_prepared(shown, experiment)
         except TutorError as error:
             problem = str(error)
         except asyncio.CancelledError:
@@ -153,7 +153,7 @@ class LectureRuns:
             self._task = self.shown = None
             self._listener.run_over(shown, problem, is_stopped=is_stopped)
 
-    async def _live(self, shown: LecturePlace, experiment: Experiment) -> None:
+    async def _run_live(self, shown: LecturePlace, experiment: Experiment) -> None:
         lab, play = self._open_lab(), None
         if self._warming is not None:
             await asyncio.wait([self._warming])
@@ -168,7 +168,7 @@ class LectureRuns:
         if conducted.unsaved:
             self._listener.remark(conducted.unsaved)
 
-    async def _prepared(self, shown: LecturePlace, experiment: Experiment) -> None:
+    async def _play_prepared(self, shown: LecturePlace, experiment: Experiment) -> None:
         run = await asyncio.to_thread(self._prepared_runs.find, experiment)
         if run is None:
             raise LabUnavailable("there is no prepared run: `tcptutor present --check` makes it")
@@ -179,7 +179,7 @@ class LectureRuns:
             run, flows=[], udp=[], fidelity=Fidelity(), experiment_s=0.0, complete=False
         )
         play = self._begin(shown, "prepared", beginning)
-        async with aclosing(_paced(run)) as events:
+        async with aclosing(_play_at_pace(run)) as events:
             async for event in events:
                 self._take(play, event)
 
@@ -217,7 +217,7 @@ def _header(run: Run) -> bytes:
     return next(text_lines(run))[:-1]
 
 
-async def _paced(run: Run) -> AsyncGenerator[Event, None]:
+async def _play_at_pace(run: Run) -> AsyncGenerator[Event, None]:
     """Yield the events of a run at its original pace, or faster for a long run."""
     loop = asyncio.get_running_loop()
     began, speed = loop.time(), max(1.0, run.experiment_s / _LONGEST_PLAY_S)

@@ -140,7 +140,7 @@ class LectureState(msgspec.Struct, frozen=True, kw_only=True):
 
 def fold(state: LectureState, record: LectureRecord) -> LectureState:
     """Return the state after `record`."""
-    state = _at(state, record.at)
+    state = _advance(state, record.at)
     match record.happening:
         case Moved(place=place):
             state = replace(state, place=place, is_black=False)
@@ -236,7 +236,7 @@ def talk_of(state: LectureState, lecture: Lecture, *, has_prepared: bool = False
 
 def teacher_view(state: LectureState, lecture: Lecture, now: float) -> TeacherView:
     """Return the times of the speaker's view at `now` seconds of the lecture."""
-    state = _at(state, now)
+    state = _advance(state, now)
     slides = lecture.slides[: state.place.slide + 1]
     return TeacherView(
         elapsed_s=state.elapsed_s,
@@ -251,7 +251,7 @@ def _latest(lecture: Lecture, place: LecturePlace, kinds: tuple[type[AnyStep], .
     return LecturePlace(place.slide, found[-1]) if found else None
 
 
-def _at(state: LectureState, now: float) -> LectureState:
+def _advance(state: LectureState, now: float) -> LectureState:
     passed = max(0.0, now - state.elapsed_s)
     if state.is_over or not passed:
         return state

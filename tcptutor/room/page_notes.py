@@ -21,7 +21,7 @@ _GAPS = re.compile(r"\n{3,}")
 
 def speakers_notes(module: str, page: Step) -> str:
     """Return the page's text before its run, and the shell work to demonstrate."""
-    return "\n\n".join([_spoken(page.prose), *_by_hand(module, page)]).strip()
+    return "\n\n".join([_plain_notes(page.prose), *_by_hand(module, page)]).strip()
 
 
 def _by_hand(module: str, page: Step) -> Iterator[str]:
@@ -33,7 +33,7 @@ def _by_hand(module: str, page: Step) -> Iterator[str]:
 
 def run_notes(page: Step) -> str:
     """Return the page's explanation of its run."""
-    return _spoken(page.after_run)
+    return _plain_notes(page.after_run)
 
 
 def prediction_notes(page: Step, prediction: Predict) -> str:
@@ -59,7 +59,7 @@ def _by_models(page: Step, prediction: Predict) -> Iterator[str]:
         yield f"**By the models:** {MEASURES[measure].written(value)}"
 
 
-def _spoken(markdown: str) -> str:
+def _plain_notes(markdown: str) -> str:
     """Return a page's text without links and figures, and without the resulting gaps."""
     return _GAPS.sub("\n\n", without_links(markdown)).strip()
 

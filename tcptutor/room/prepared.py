@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 
 class PreparedRuns:
-    """Complete runs that a lecture can show without a lab, by settings and seed. Its methods block."""
+    """Complete runs that a lecture can show without a lab, by settings and seed. All methods block."""
 
     def __init__(self, folder: Path | None = None) -> None:
         # The key excludes the lab's version: a run remains worth showing after an update of the lab.
-        self._kept = RunCache("prepared", folder or places.cache() / "prepared")
+        self._store = RunCache("prepared", folder or places.cache() / "prepared")
         self._recordings = ReplayBackend("")
 
     def key(self, experiment: Experiment) -> str:
         """Return the key of an experiment; equal settings and seed give equal keys."""
-        return self._kept.key(experiment)
+        return self._store.key(experiment)
 
     def find(self, experiment: Experiment) -> Run | None:
         """Return the run that was made here, or the recording; None without both."""
@@ -35,7 +35,7 @@ class PreparedRuns:
 
     def kept(self, experiment: Experiment) -> Run | None:
         """Return the run that was made here; None without it."""
-        return self._kept.get(experiment) if self._kept.has(experiment) else None
+        return self._store.get(experiment) if self._store.has(experiment) else None
 
     def recorded(self, experiment: Experiment) -> Run | None:
         """Return the shipped recording; None without it."""
@@ -53,8 +53,8 @@ class PreparedRuns:
 
     def keep(self, run: Run) -> None:
         """Store a run. Raises TutorError if it cannot be written."""
-        self._kept.put(run.experiment, run)
+        self._store.put(run.experiment, run)
 
     def prune(self) -> None:
         """Remove runs that were not used for a long time."""
-        self._kept.prune()
+        self._store.prune()

@@ -33,7 +33,7 @@ class StepBy(msgspec.Struct, frozen=True, tag=True):
 
 
 class Black(msgspec.Struct, frozen=True, tag=True):
-    """Black the screen, or show the slide again."""
+    """Switch the screen to black, or back to the slide."""
 
     on: bool
 

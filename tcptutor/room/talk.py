@@ -85,7 +85,7 @@ class PollView(msgspec.Struct, frozen=True, kw_only=True):
     round: Literal[1, 2] = 1
     answered: int = 0
     results: tuple[Tally, ...] = ()
-    """Empty until both rounds are over or the teacher ends the poll: an early histogram biases the second vote."""
+    """Tallies by round; empty until the poll has ended, because an early histogram biases the second vote."""
     right: int | None = None
     """Index of the right choice, once revealed."""
     why_popular_wrong: str = ""

@@ -146,13 +146,13 @@ def report_polls(polls: Sequence[Poll], *, joined: int, names: Mapping[str, str]
     ]
     return VoteReport(
         joined=joined,
-        questions=tuple(map(_reported, ended)),
+        questions=tuple(map(_report_poll, ended)),
         gain=sum(gains) / len(gains) if gains else None,
         participation=tuple(sorted(participation, key=lambda each: each.name)),
     )
 
 
-def _reported(poll: Poll) -> ReportedQuestion:
+def _report_poll(poll: Poll) -> ReportedQuestion:
     first = poll.asked.rounds[0]
     return ReportedQuestion(
         number=poll.number,

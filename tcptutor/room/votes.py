@@ -1,7 +1,7 @@
 """Votes on the questions of a lecture.
 
-Answers are in `votes.jsonl` before they are acknowledged. The only clock is monotonic, and only reports how long a
-vote was open.
+Answers are in `votes.jsonl` before they are acknowledged. No wall clock is used: a monotonic clock measures how
+long each vote was open.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ class StartApp(Protocol):
 
 
 class SessionFailed(TutorError):
-    """The app did not start."""
+    """Error for an app that did not start."""
 
 
 class Browser(OutputPeer, Protocol):

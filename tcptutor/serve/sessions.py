@@ -36,7 +36,7 @@ class SessionLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServerFull(SessionFailed):
-    """All places are taken."""
+    """Error for a server without a free place."""
 
 
 class Sessions:

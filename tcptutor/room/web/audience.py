@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _MOST_CONNECTIONS = 4000
 _FILES = 1000
-"""Open files of the lecture process beyond the connections."""
+"""Open files of the lecture process in addition to connections."""
 _SILENT_S = 15.0
 """Longest time until the first request of a connection, s."""
 _KIND = files.small_kind("address of a lecture's page")
@@ -80,7 +80,7 @@ class AudienceServer:
         self._listen = (
             parse_listen(listen) if listen else ListenAddress(port=DEFAULT_PORT if public_url else 0)
         )
-        kept = self._kept()
+        kept = self._stored_address()
         self.code = kept.code if kept else new_code()
         """Code of the lecture."""
         usual = () if listen else (DEFAULT_PORT,)
@@ -108,9 +108,9 @@ class AudienceServer:
             from tcptutor.room.web.routes import VoteRoutes  # noqa: PLC0415
         except ImportError:
             raise MissingTool(f"votes need aiohttp: run {places.pip_install(*places.SERVE)}") from None
-        listening = self._bound()
+        listening = self._bound_socket()
         self._port = listening.getsockname()[1]
-        self._keep()
+        self._store_address()
         _allow_connections()
         self._routes = VoteRoutes(
             self._votes,
@@ -169,18 +169,18 @@ class AudienceServer:
         """URL of the page, without a trailing slash."""
         return self._public_url or f"http://{bracketed(reachable_host(self._listen.host))}:{self._port}"
 
-    def _kept(self) -> KeptAddress | None:
+    def _stored_address(self) -> KeptAddress | None:
         try:
             with files.open_bounded(self._path, _KIND) as text:
                 return msgspec.json.decode(text, type=KeptAddress)
         except (TutorError, msgspec.MsgspecError):
             return None
 
-    def _keep(self) -> None:
+    def _store_address(self) -> None:
         with files.atomic(self._path, "choose another data folder", private=True) as part:
             part.write_bytes(msgspec.json.encode(KeptAddress(self.code, self._port)))
 
-    def _bound(self) -> socket.socket:
+    def _bound_socket(self) -> socket.socket:
         """Return a socket bound to the address. Raises TutorError."""
         is_ipv6 = ":" in self._listen.host
         bound = socket.socket(socket.AF_INET6 if is_ipv6 else socket.AF_INET)

@@ -20,7 +20,7 @@ _T = TypeVar("_T")
 _TIMEOUT_S = 45.0
 """Timeout of a request, s; longer than the server's wait for a change."""
 _MOST_BYTES = 1 << 20
-_MOST_KEPT = 16
+_MOST_STORED = 16
 _KIND = files.small_kind("list of joined lectures")
 
 
@@ -68,7 +68,7 @@ class LectureClient:
         Raises:
             TutorError: The lecture does not answer, or does not have this code.
         """
-        self._token = _kept_tokens().get(self._key, "")
+        self._token = _stored_tokens().get(self._key, "")
         if self._token:
             with contextlib.suppress(UsageError):
                 self._request("GET", "/view", ViewAnswer)
@@ -77,7 +77,7 @@ class LectureClient:
         joined = self._request("POST", "/join", JoinAnswer, JoinBody(self._code, name))
         if joined is not None:
             self._token = joined.token
-            _keep_token(self._key, self._token)
+            _store_token(self._key, self._token)
 
     def next_view(self) -> ViewAnswer | None:
         """Wait for the next view and return it; None after a timeout. Raises LectureLost and VotesEnded."""
@@ -138,7 +138,7 @@ class LectureClient:
         raise UsageError(line)
 
 
-def _kept_tokens() -> dict[str, str]:
+def _stored_tokens() -> dict[str, str]:
     """Return the tokens of recently joined lectures, by URL and code."""
     try:
         with files.open_bounded(places.state() / "joined.json", _KIND) as text:
@@ -147,9 +147,9 @@ def _kept_tokens() -> dict[str, str]:
         return {}
 
 
-def _keep_token(key: str, token: str) -> None:
+def _store_token(key: str, token: str) -> None:
     """Store a token; ignore errors, because joining works without stored tokens."""
-    kept = {**{each: value for each, value in _kept_tokens().items() if each != key}, key: token}
-    latest = dict(list(kept.items())[-_MOST_KEPT:])
+    kept = {**{each: value for each, value in _stored_tokens().items() if each != key}, key: token}
+    latest = dict(list(kept.items())[-_MOST_STORED:])
     with contextlib.suppress(TutorError), files.atomic(places.state() / "joined.json", private=True) as part:
         part.write_bytes(msgspec.json.encode(latest))

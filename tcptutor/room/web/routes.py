@@ -38,7 +38,7 @@ _RECEIPT_LINES = {
     "replaced": "Your earlier answer is replaced.",
     "closed": "This vote is closed: your answer came too late.",
 }
-"""Lines after a vote without scripts, by the receipt's status."""
+"""Messages after a vote without scripts, by status of the receipt."""
 _STATUS_LINES = {
     404: "There is no such page here.",
     405: "This page does not take such a request.",

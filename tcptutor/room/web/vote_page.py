@@ -74,7 +74,7 @@ def join_form(code: str = "", problem: str = "", *, with_names: bool = False) ->
     note = "" if with_names else '<p class="dim">Votes are anonymous.</p>'
     return (
         f'<h1>Join the lecture</h1><form method="post" action="/join"{automatic}>{asked}{name}'
-        f'{_said(problem, is_problem=True)}<button class="main">Join</button></form>{note}'
+        f'{_message(problem, is_problem=True)}<button class="main">Join</button></form>{note}'
     )
 
 
@@ -86,7 +86,7 @@ def shown(view: VoterView, said: str = "", *, is_problem: bool = False) -> str:
         said: A line about the voter's last vote.
         is_problem: The vote was not counted.
     """
-    line = _said(said, is_problem=is_problem)
+    line = _message(said, is_problem=is_problem)
     match view.state:
         case "waiting":
             return f"<h1>You’re in</h1>{line}<p>Keep this page open: the next question appears here.</p>{_LOOK_AGAIN}"
@@ -112,7 +112,7 @@ def ended() -> str:
     return "<h1>The lecture has ended</h1><p>You can close this page.</p>"
 
 
-def _said(line: str, *, is_problem: bool = False) -> str:
+def _message(line: str, *, is_problem: bool = False) -> str:
     if not line:
         return ""
     kind = "problem" if is_problem else "done"
@@ -131,7 +131,7 @@ def _choice(text: str) -> str:
 def _voting(view: VoterView, line: str) -> str:
     alone = "on your own" if view.round == 1 else "after the discussion"
     if not line and view.answer is not None:
-        line = _said(f"Counted: {view.answer_words}" if not view.choices else "Your answer is counted.")
+        line = _message(f"Counted: {view.answer_words}" if not view.choices else "Your answer is counted.")
     if view.answer is not None:
         line += '<p class="dim">You can change it until the vote closes.</p>'
     inputs = _choice_buttons(view) if view.choices else _number_field(view)
@@ -210,7 +210,7 @@ def _choice_results(view: VoterView) -> str:
     for at, text in enumerate(view.choices):
         tags = [name for name, has in (("right", at == view.right), ("yours", at == view.answer)) if has]
         marks = " ".join(map(_tag, tags))
-        bars = "".join(_bar(name, tally, at) for name, tally in _named(view.results))
+        bars = "".join(_bar(name, tally, at) for name, tally in _named_tallies(view.results))
         items.append(f'<li class="{" ".join(tags)}"><p>{_letter(at)}{_choice(text)} {marks}</p>{bars}</li>')
     return f'<ul class="results">{"".join(items)}</ul>{_answered(view)}'
 
@@ -227,7 +227,7 @@ def _bar(name: str, tally: Tally, at: int) -> str:
 def _number_results(view: VoterView) -> str:
     own = [] if view.answer is None else [f"<p>Your answer: <strong>{escape(view.answer_words)}</strong></p>"]
     charts = []
-    for name, tally in _named(view.results):
+    for name, tally in _named_tallies(view.results):
         target, right = _target(view, tally), ""
         if target is not None:
             kind = "measured" if tally.right_value is None else "right"
@@ -272,7 +272,7 @@ def _histogram(values: Sequence[float], target: float | None, unit: str) -> str:
     )
 
 
-def _named(results: Iterable[Tally]) -> Iterator[tuple[str, Tally]]:
+def _named_tallies(results: Iterable[Tally]) -> Iterator[tuple[str, Tally]]:
     return zip(_VOTES, results, strict=False)
 
 
