@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
+from tcptutor.base import decoding
 from tcptutor.base.errors import LabError
 
 QUEUE, STUDENT = "TCPTUTOR_LAB_QUEUE", "TCPTUTOR_LAB_STUDENT"
@@ -91,7 +92,7 @@ class LabTurns:
         self._writer: asyncio.StreamWriter | None = None
         self._watching: asyncio.Task[None] | None = None
         self._lock = asyncio.Lock()
-        self._decoder: msgspec.json.Decoder[QueueMessage] = msgspec.json.Decoder(QueueMessage)
+        self._decoder: msgspec.json.Decoder[QueueMessage] = decoding.json_decoder(QueueMessage)
 
     async def take(self, *, waits: bool) -> bool:
         """Take a lab, unless this app has one, and return whether it has one now.

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 import platformdirs
 
-from tcptutor.base import files
+from tcptutor.base import decoding, files
 from tcptutor.base.errors import TutorError
 
 _PACKAGE = Path(__file__).parents[1]
@@ -203,8 +203,8 @@ def recall_since_boot(name: str, kind: type[_T]) -> _T | None:
     """Return the answer stored as `name` since the last boot; None when it is missing or damaged."""
     try:
         with files.open_bounded(cache() / name, _KIND) as text:
-            known = msgspec.json.decode(text, type=_Answer)
-            return msgspec.json.decode(known.answer, type=kind) if known.boot == _this_boot() else None
+            known = decoding.decode_json(text, _Answer)
+            return decoding.decode_json(known.answer, kind) if known.boot == _this_boot() else None
     except TutorError:
         return None
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from tcptutor.base import files, places
+from tcptutor.base import decoding, files, places
 from tcptutor.base.errors import TutorError, UsageError, quoted
 from tcptutor.base.printable import escaped
 from tcptutor.course import unpacking
@@ -94,7 +94,7 @@ def find_checkout(address: RepositoryAddress) -> Checkout | None:
     if not (folder / _NOTE).is_file():
         return None
     with files.open_bounded(folder / _NOTE, _KIND) as text:
-        found = msgspec.json.decode(text, type=Checkout)
+        found = decoding.decode_json(text, Checkout)
     return found if (_lessons(address, found) / "course.toml").is_file() else None
 
 

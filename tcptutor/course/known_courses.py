@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from tcptutor.base import files, places
+from tcptutor.base import decoding, files, places
 from tcptutor.base.errors import TutorError
 from tcptutor.base.places import ChosenCourse
 from tcptutor.course.lesson_file import is_slug
@@ -38,7 +38,7 @@ def known_courses() -> list[KnownCourse]:
     found = []
     for note in _folder().glob(f"*/{_NOTE}"):
         with contextlib.suppress(TutorError, msgspec.MsgspecError), files.open_bounded(note, _KIND) as text:
-            known = msgspec.json.decode(text, type=KnownCourse)
+            known = decoding.decode_json(text, KnownCourse)
             if known.id == note.parent.name and is_slug(known.id):
                 found.append(known)
     return sorted(found, key=lambda each: each.opened_at, reverse=True)

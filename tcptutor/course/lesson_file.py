@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 import msgspec
 import tomli
 
+from tcptutor.base import decoding
 from tcptutor.base.errors import ContentError, near
 from tcptutor.base.files import read_plain
 from tcptutor.base.printable import escaped, find_control
@@ -232,7 +233,7 @@ class LessonFile:
             ContentError: The table does not match `kind`.
         """
         try:
-            return msgspec.convert(table, kind)
+            return decoding.convert(table, kind)
         except msgspec.ValidationError as error:
             raise self.problem(*reversed(_explain(str(error), table, kind))) from None
 

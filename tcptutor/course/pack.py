@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from tcptutor import __version__
-from tcptutor.base import files, printable
+from tcptutor.base import decoding, files, printable
 from tcptutor.base.errors import TutorError
 from tcptutor.course import lesson_file, unpacking
 from tcptutor.course.languages import translation_folders
@@ -127,7 +127,7 @@ def _read(path: Path, content: bytes) -> tuple[PackDescription, dict[str, bytes]
             members = _members(archive)
             text, *lessons = (_content(archive, member) for member in members)
         files.check_version(text, FORMAT_VERSION, path)
-        described = msgspec.convert(printable.escape_tree(msgspec.json.decode(text)), PackDescription)
+        described = decoding.convert(printable.escape_tree(msgspec.json.decode(text)), PackDescription)
         found = {member.filename: lesson for member, lesson in zip(members[1:], lessons, strict=True)}
         _check(described, found)
     except _DAMAGED as error:

@@ -19,6 +19,7 @@ from typing import Any
 
 import msgspec
 
+from tcptutor.base import decoding
 from tcptutor.base.errors import TutorError
 from tcptutor.exchange import foreign
 from tcptutor.run import FlowResult, Run, Sample, mean_of_known
@@ -166,7 +167,7 @@ def read(text: str, file: str, path: Mapping[str, str]) -> list[Run]:
 def _file(text: str, file: str) -> _File:
     try:
         raw = json.loads(text, parse_constant=lambda _: None)
-        data = msgspec.convert(raw, _File)
+        data = decoding.convert(raw, _File)
     except (ValueError, RecursionError, msgspec.ValidationError) as error:
         raise TutorError(f"{file} is a flent data file, but damaged ({error}): fetch it again") from error
     if data.version > NEWEST:
@@ -204,7 +205,7 @@ def _points(data: _File, name: str, meta: _Series) -> Iterable[_Point]:
     """Return the reports of a series, or its interpolated values where the file has no reports."""
     raw = data.raw_values.get(name) or meta.raw_values
     if raw:
-        return [point for point in msgspec.convert(raw, list[_Point]) if math.isfinite(point.t)]
+        return [point for point in decoding.convert(raw, list[_Point]) if math.isfinite(point.t)]
     step = data.metadata.step_size or 0.2
     pairs = zip(data.x_values, data.results[name], strict=False)
     return [_Point(t=x + step, val=value, dur=step) for x, value in pairs if value is not None]

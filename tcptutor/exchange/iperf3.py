@@ -15,6 +15,7 @@ from pathlib import PurePath
 
 import msgspec
 
+from tcptutor.base import decoding
 from tcptutor.base.errors import TutorError
 from tcptutor.exchange import foreign, iperf3_text
 from tcptutor.exchange.iperf3_document import MOST, Document, rate_of
@@ -107,7 +108,7 @@ def _run(document: Document, file: str, path: Mapping[str, str]) -> Run:
 
 def _documents(text: str, file: str) -> list[Document]:
     try:
-        tests = [msgspec.convert(each, Document) for each in iperf3_text.parse(text)]
+        tests = [decoding.convert(each, Document) for each in iperf3_text.parse(text)]
     except (ValueError, msgspec.ValidationError) as error:
         raise TutorError(
             f"{file} is neither an iperf3 -J output nor a flent data file ({error}): give one of these"

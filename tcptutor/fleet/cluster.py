@@ -16,6 +16,7 @@ import msgspec
 
 from tcptutor import __version__
 from tcptutor.backends.lab import Lab
+from tcptutor.base import decoding
 from tcptutor.base.errors import LabError, LabUnavailable, MissingTool, TutorError, UsageError
 from tcptutor.base.places import pip_install
 from tcptutor.run import Run
@@ -198,7 +199,7 @@ def run_experiment(experiment: bytes, function: str, clock: str, version: str) -
         return task is not None and task.state == "executing"
 
     def run() -> object:
-        result = asyncio.run(_run_while(is_wanted, msgspec.json.decode(experiment, type=Experiment), clock))
+        result = asyncio.run(_run_while(is_wanted, decoding.decode_json(experiment, Experiment), clock))
         return _import(function)(result)
 
     return _answer(run, version)
@@ -232,10 +233,10 @@ def _answer(work: Callable[[], object], version: str) -> bytes:
 
 def read_answer(answer: bytes, kind: type[_T]) -> _T | TutorError:
     """Decode a worker's answer: the result as `kind`, or the error with its exit code."""
-    decoded = msgspec.json.decode(answer, type=WorkerAnswer)
+    decoded = decoding.decode_json(answer, WorkerAnswer)
     if decoded.problem:
         return _ERRORS.get(decoded.exit_code, TutorError)(decoded.problem)
-    return msgspec.json.decode(decoded.result, type=kind)
+    return decoding.decode_json(decoded.result, kind)
 
 
 async def _run_while(is_wanted: Callable[[], bool], experiment: Experiment, clock: str) -> Run:

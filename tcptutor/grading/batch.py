@@ -23,7 +23,7 @@ from pathlib import Path
 import msgspec
 
 import tcptutor
-from tcptutor.base import files, places, printable
+from tcptutor.base import decoding, files, places, printable
 from tcptutor.base.errors import TutorError
 from tcptutor.course.outline import Course, load
 from tcptutor.course.sources import course_folder
@@ -299,7 +299,7 @@ def _grade_in_worker(sources: Sources) -> Result:
 
 
 _MOST = 8 << 20
-_decoder = msgspec.json.Decoder(Grade)
+_decoder = decoding.json_decoder(Grade)
 
 
 class GradeCache:

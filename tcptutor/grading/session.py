@@ -16,7 +16,7 @@ from typing import Protocol
 import msgspec
 
 from tcptutor.backends.programs import run_until_signal, terminate_like_ctrl_c
-from tcptutor.base import printable
+from tcptutor.base import decoding, printable
 from tcptutor.base.errors import LabError, TutorError, UsageError, refused
 from tcptutor.base.files import read_plain
 from tcptutor.fleet.cluster import Cluster
@@ -226,7 +226,7 @@ def _encode_call(path: Path, basis: GradingBasis, digest: str) -> bytes:
 
 def grade_on_worker(argument: bytes) -> RemoteResult:
     """Grade a hand-in on a worker. Raises TutorError where the worker's lessons differ from the caller's."""
-    call = msgspec.msgpack.decode(argument, type=_Call)
+    call = decoding.msgpack_decoder(_Call).decode(argument)
     if call.versions and not Path(call.versions).is_dir():
         raise TutorError(
             f"the worker has no folder {call.versions}: use --versions with one that all can read"

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from tcptutor import __version__
-from tcptutor.base import files
+from tcptutor.base import decoding, files
 from tcptutor.base.errors import TutorError
 from tcptutor.course.experiments import Catalogue
 from tcptutor.history.summary import RunSummary, summarize
@@ -124,7 +124,7 @@ class RunIndex:
         try:
             with files.open_bounded(path, _KIND) as data:
                 files.check_version(bytes(data), _FORMAT, path)
-                runs = msgspec.json.decode(data, type=_IndexFile).runs
+                runs = decoding.decode_json(data, _IndexFile).runs
         except TutorError:
             self.notice = _NOTICE
             self._has_news = True

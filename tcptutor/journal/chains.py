@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from tcptutor.base import decoding
 from tcptutor.base.errors import JournalError
 from tcptutor.journal.events import (
     START,
@@ -140,7 +141,7 @@ def read_events(lines: Iterable[bytes]) -> Iterator[StoredEvent]:
 def _check_end(line: bytes, last: StoredEvent) -> bool:
     """Return whether the line is the last of a record that ends with `last`; raise JournalError for a wrong count."""
     try:
-        end = msgspec.json.decode(line, type=_End)
+        end = decoding.decode_json(line, _End)
     except UNREADABLE:
         return False
     if end != _End(last.serial, last.hash.hex()):
@@ -151,7 +152,7 @@ def _check_end(line: bytes, last: StoredEvent) -> bool:
 def _parse_line(line: bytes, last: StoredEvent, chains: JournalChains) -> StoredEvent:
     changed = f"event {last.serial + 1} is not as it was written, or one before it is missing"
     try:
-        parsed = msgspec.json.decode(line, type=_Line)
+        parsed = decoding.decode_json(line, _Line)
     except UNREADABLE as error:
         raise JournalError(f"{changed} ({error})") from error
     stored = StoredEvent(parsed.serial, bytes(parsed.event), _hash(parsed.hash))

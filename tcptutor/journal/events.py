@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from tcptutor.base import decoding
 from tcptutor.base.printable import escape_tree
 from tcptutor.course.page_record import Response
 from tcptutor.course.paths import CoursePath
@@ -232,7 +233,7 @@ def _decoder() -> msgspec.json.Decoder[JournalEvent]:
     from tcptutor.course.goals import session_record  # noqa: PLC0415  # not for the app's first frame
 
     globals()["SessionRecord"] = session_record.SessionRecord
-    return msgspec.json.Decoder(
+    return decoding.json_decoder(
         Enrolled
         | Visited
         | PathChosen
@@ -255,7 +256,7 @@ def _decoder() -> msgspec.json.Decoder[JournalEvent]:
     )
 
 
-_carried: msgspec.json.Decoder[Carried] = msgspec.json.Decoder(Carried)
+_carried: msgspec.json.Decoder[Carried] = decoding.json_decoder(Carried)
 
 
 def encode(event: JournalEvent) -> bytes:
@@ -272,7 +273,7 @@ def decode(data: bytes) -> JournalEvent | None:
         event = _decoder().decode(data)
         if data.isascii() and b"\\" not in data and b"\x7f" not in data:
             return event
-        return msgspec.convert(escape_tree(msgspec.to_builtins(event)), type(event))
+        return decoding.convert(escape_tree(msgspec.to_builtins(event)), type(event))
     except UNREADABLE:
         return None
 

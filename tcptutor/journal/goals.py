@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from tcptutor.base import files, places, printable
+from tcptutor.base import decoding, files, places, printable
 from tcptutor.base.errors import TutorError
 from tcptutor.course.activities.shell import ShellActivity
 from tcptutor.course.goals.goal import GoalBoard
@@ -162,7 +162,7 @@ def closed_board(module: str, step: str) -> GoalBoard | None:
 def _read_board(file: Path) -> OpenPage | None:
     """Read a board; None if it is missing or damaged: the next change replaces it."""
     try:
-        return _printable(msgspec.json.decode(files.read_plain(file, _MOST_BOARD_BYTES), type=OpenPage))
+        return _printable(decoding.decode_json(files.read_plain(file, _MOST_BOARD_BYTES), OpenPage))
     except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
         return None
 
@@ -179,8 +179,8 @@ class PartialSession(msgspec.Struct, frozen=True, kw_only=True):
 def load_session(module: str, step: str) -> PartialSession:
     """Return the saved session of a page; empty if the file is missing or damaged."""
     try:
-        return msgspec.json.decode(
-            files.read_plain(_session_file(module, step), _MOST_SESSION_BYTES), type=PartialSession
+        return decoding.decode_json(
+            files.read_plain(_session_file(module, step), _MOST_SESSION_BYTES), PartialSession
         )
     except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
         return PartialSession()
@@ -207,7 +207,7 @@ def _session_file(module: str, step: str) -> Path:
 
 def _printable(page: OpenPage) -> OpenPage:
     """Escape unprintable characters: other programs write the texts."""
-    return msgspec.convert(printable.escape_tree(msgspec.to_builtins(page)), OpenPage)
+    return decoding.convert(printable.escape_tree(msgspec.to_builtins(page)), OpenPage)
 
 
 def _folder() -> Path:

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from tcptutor.base import archive, files, printable
+from tcptutor.base import archive, decoding, files, printable
 from tcptutor.base.archive import ArchiveMember, NotAnArchive
 from tcptutor.base.errors import JournalError, TutorError, refused
 from tcptutor.base.places import STATE_ELSEWHERE
@@ -145,7 +145,7 @@ def _read(path: Path, source: BufferedReader) -> JournalFile:
         ) from error
     with files.open_bounded(path, _MANIFEST_KIND, content=archive.content(source, manifest)) as text:
         files.check_version(bytes(text), FORMAT_VERSION, path)
-        msgspec.json.decode(text, type=JournalManifest)
+        decoding.decode_json(text, JournalManifest)
     with files.open_bounded(path, _EVENTS_KIND, content=archive.content(source, events)) as text:
         lines = bytes(text).splitlines(keepends=True)
     try:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import msgspec
 
-from tcptutor.base import files, places
+from tcptutor.base import decoding, files, places
 from tcptutor.base.errors import JournalError, TutorError, refused
 from tcptutor.base.printable import escaped
 
@@ -35,7 +35,7 @@ def read_or_set_aside(path: Path | None, kind: type[_T], what: str, loss: str) -
     try:
         data = files.read_plain(path, MOST_BYTES)
         files.check_version(data, FORMAT, path)
-        return msgspec.json.decode(data, type=kind)
+        return decoding.decode_json(data, kind)
     except FileNotFoundError:  # a link that leads nowhere
         return None
     except TutorError as error:  # the file is of a newer version

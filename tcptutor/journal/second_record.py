@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from tcptutor.base import files, places
+from tcptutor.base import decoding, files, places
 from tcptutor.base.errors import TutorError
 from tcptutor.journal.events import StoredEvent, event_digest
 
@@ -90,7 +90,7 @@ def _read(path: Path) -> list[AnswerRecord]:
     with contextlib.suppress(OSError):
         for line in files.read_plain(path, 2 * _MOST_BYTES).splitlines():
             with contextlib.suppress(msgspec.MsgspecError):  # a line that was cut off
-                found.append(msgspec.json.decode(line, type=AnswerRecord))
+                found.append(decoding.decode_json(line, AnswerRecord))
     return found
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from tcptutor.backends.lab import Lab
 from tcptutor.backends.replay import playback
-from tcptutor.base import files, places
+from tcptutor.base import decoding, files, places
 from tcptutor.base.errors import TutorError, UsageError
 from tcptutor.room.flows import FlowMeter, FlowsPlan
 from tcptutor.room.lecture_pages import LecturePages
@@ -343,7 +343,7 @@ class LectureControl:
     async def _resume_flows(self, shown: LecturePlace) -> None:
         """Compute the rates of an earlier room experiment from its plan and run."""
         run = await self._runs.load(run_of(self.state, shown).id)
-        meter = FlowMeter(msgspec.json.decode(self.state.plans[shown], type=FlowsPlan))
+        meter = FlowMeter(decoding.decode_json(self.state.plans[shown], FlowsPlan))
         if run is not None and self._shown == shown != self._metered and shown in self.state.plans:
             for event in playback(run):
                 meter.take(event)

@@ -37,7 +37,7 @@ from typing import Any
 
 import msgspec
 
-from tcptutor.base import places
+from tcptutor.base import decoding, places
 from tcptutor.base.errors import ContentError, UsageError, unknown
 from tcptutor.course.experiments import Catalogue
 from tcptutor.course.lesson_file import LessonFile
@@ -142,7 +142,7 @@ def read_lecture(path: Path, course: Course) -> Lecture:
         if not found:
             key = f"slide[{number + 1}]" if len(entries) > 1 else "slide"
             try:
-                slides += _Reader(file, course, catalogue, key).slides(msgspec.convert(entry, SlideTable))
+                slides += _Reader(file, course, catalogue, key).slides(decoding.convert(entry, SlideTable))
             except ContentError as error:
                 found = [error]
             if len(slides) > MOST_SLIDES:
@@ -168,7 +168,7 @@ def _top_mistakes(file: LessonFile, table: dict[str, Any]) -> Iterator[ContentEr
             usable[key] = value
     if "title" not in table:
         yield from _mistake(file, {})
-    lecture = msgspec.convert(usable, LectureTable)
+    lecture = decoding.convert(usable, LectureTable)
     if not lecture.title.strip():
         yield file.problem("is empty", "title")
     if not 0 <= lecture.minutes <= _MOST_MINUTES:
@@ -182,14 +182,14 @@ def _slide_mistakes(file: LessonFile, entries: list[Any], at: int) -> Iterator[C
     entry, is_shaped = entries[at], True
     for part in [{key: value} for key, value in entry.items()] if isinstance(entry, dict) else [entry]:
         try:
-            msgspec.convert(part, SlideTable)
+            decoding.convert(part, SlideTable)
         except msgspec.ValidationError:
             is_shaped = False
             padded = [*[{}] * at, part, *[{}] * (len(entries) - at - 1)]
             yield from _mistake(file, {"title": "x", "slide": padded})
     if is_shaped:
         name = f"slide[{at + 1}]" if len(entries) > 1 else "slide"
-        for key, reason in msgspec.convert(entry, SlideTable).contradictions():
+        for key, reason in decoding.convert(entry, SlideTable).contradictions():
             yield file.problem(reason, ".".join(filter(None, (name, key))))
 
 

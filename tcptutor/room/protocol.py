@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from tcptutor.base import decoding
 from tcptutor.room.slides import Lecture
 from tcptutor.room.talk import LecturePlace, RunSource, Talk, TeacherView
 
@@ -123,8 +124,8 @@ class LectureEnded(msgspec.Struct, frozen=True, tag=True):
 ToTerminal: TypeAlias = Welcome | Shows | Tells | CommandRefused | RunBegins | RunEvent | LectureEnded
 
 _encoder = msgspec.json.Encoder()
-_from_terminal: msgspec.json.Decoder[FromTerminal] = msgspec.json.Decoder(FromTerminal)
-_to_terminal: msgspec.json.Decoder[ToTerminal] = msgspec.json.Decoder(ToTerminal)
+_from_terminal: msgspec.json.Decoder[FromTerminal] = decoding.json_decoder(FromTerminal)
+_to_terminal: msgspec.json.Decoder[ToTerminal] = decoding.json_decoder(ToTerminal)
 
 LONGEST_COMMAND = 1 << 16
 """Bytes of the longest message of a terminal."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from tcptutor.base import files, places
+from tcptutor.base import decoding, files, places
 from tcptutor.base.errors import TutorError, refused
 from tcptutor.room.lecture_state import LectureRecord, LectureState, clamped, fold
 from tcptutor.room.slides import Lecture
@@ -71,7 +71,7 @@ def read_opened(folder: Path) -> OpenedLecture:
     """Return the options of the lecture in `folder`. Raises TutorError if they are missing or damaged."""
     with files.open_bounded(folder / OPENED, _KIND) as text:
         files.check_version(bytes(text), _FORMAT, folder / OPENED)
-        return msgspec.json.decode(text, type=OpenedLecture)
+        return decoding.decode_json(text, OpenedLecture)
 
 
 def latest() -> Path | None:
@@ -122,7 +122,7 @@ class LectureLog:
         records = []
         for line in lines:
             try:
-                records.append(msgspec.json.decode(line, type=LectureRecord))
+                records.append(decoding.decode_json(line, LectureRecord))
             except (ValueError, RecursionError, msgspec.MsgspecError):
                 self.damaged += 1
         return records

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from tcptutor.base import files
+from tcptutor.base import decoding, files
 from tcptutor.base.errors import TutorError, refused
 from tcptutor.room.asked import AskedQuestion, CountedAnswer
 from tcptutor.room.talk import AlgorithmTotal, MarkedValue
@@ -117,7 +117,7 @@ class VotesFile:
                 os.write(self._fd, b"\n")
         except OSError as error:
             raise self._not_written(error) from error
-        decoder = msgspec.json.Decoder(VoteEvent)
+        decoder = decoding.json_decoder(VoteEvent)
         events: list[VoteEvent] = []
         for line in filter(None, data.split(b"\n")):
             try:

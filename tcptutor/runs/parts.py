@@ -22,7 +22,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tcptutor.backends.events import add, cut, tables_of
-from tcptutor.base import files
+from tcptutor.base import decoding, files
 from tcptutor.base.errors import TutorError
 from tcptutor.base.places import STATE_ELSEWHERE
 from tcptutor.base.printable import escaped
@@ -237,7 +237,7 @@ def read_part(part: IO[bytes], path: Path) -> PartText | None:
         return None
     try:
         files.check_version(first, FORMAT_VERSION, path)
-        head = msgspec.json.decode(first, type=PartHead)
+        head = decoding.decode_json(first, PartHead)
         run = Run(id=head.id, experiment=head.experiment, environment=head.environment, started=head.started)
         check_frame(run)
     except _BROKEN as error:

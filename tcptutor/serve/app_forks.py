@@ -25,6 +25,7 @@ from pathlib import Path
 
 import msgspec
 
+from tcptutor.base import decoding
 from tcptutor.base.errors import TutorError
 from tcptutor.base.files import PRIVATE, make_private
 from tcptutor.serve.fork_server import (
@@ -109,7 +110,7 @@ class AppForks:
         self._socket: socket.socket | None = None
         self._sessions: dict[int, ForkedSession] = {}
         self._numbers = count(1)
-        self._decoder: msgspec.msgpack.Decoder[Answer] = msgspec.msgpack.Decoder(Answer)
+        self._decoder: msgspec.msgpack.Decoder[Answer] = decoding.msgpack_decoder(Answer)
 
     @property
     def pid(self) -> int:

@@ -22,6 +22,7 @@ from typing import NoReturn, TypeAlias
 
 import msgspec
 
+from tcptutor.base import decoding
 from tcptutor.base.errors import refused
 
 MAX_REQUEST = 65536
@@ -105,7 +106,7 @@ class _ForkServer:
         """Deadlines for killing the orphans of ended sessions, by process id."""
         self._selector = selectors.DefaultSelector()
         self._selector.register(server, selectors.EVENT_READ)
-        self._decoder = msgspec.msgpack.Decoder(Request)
+        self._decoder = decoding.msgpack_decoder(Request)
 
     def run_until_fork(self) -> None:
         while self._is_serving or self._pids or self._orphans:

@@ -30,6 +30,7 @@ from tcptutor.backends.lab_turn import (
     TurnWanted,
     short_name,
 )
+from tcptutor.base import decoding
 from tcptutor.base.errors import TutorError, refused
 from tcptutor.base.files import make_private
 
@@ -129,7 +130,7 @@ class LabQueue:
             with contextlib.suppress(OSError, ValueError, TimeoutError, msgspec.MsgspecError):
                 if len(self._waiting) + len(self._holding) < _MOST_CONNECTIONS:
                     async with asyncio.timeout(_ASK_S):
-                        asked = msgspec.json.decode(await reader.readline(), type=AskTurn)
+                        asked = decoding.decode_json(await reader.readline(), AskTurn)
                     await self._keep_until_closed(asked, reader, writer)
         finally:
             writer.close()

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from tcptutor.base import decoding
 from tcptutor.base.errors import TutorError
 from tcptutor.base.files import PRIVATE, atomic, make_private, open_bounded, small_kind
 
@@ -109,7 +110,7 @@ class Logins:
         version = (found.st_ino, found.st_mtime_ns)
         if version != self._version:
             with open_bounded(self._file, _KIND) as text:
-                self._stored = msgspec.json.decode(text, type=_Stored)
+                self._stored = decoding.decode_json(text, _Stored)
             self._version = version
         return self._stored
 

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from tcptutor import __version__
-from tcptutor.base import files
+from tcptutor.base import decoding, files
 from tcptutor.base.errors import TutorError, UsageError, refused
 from tcptutor.base.printable import is_printable
 from tcptutor.exchange import SWEEP_BEGINS
@@ -110,8 +110,8 @@ class SweepTable(msgspec.Struct):
         return [self.rows[cell] for cell in sorted(self.rows)]
 
 
-_outcome = msgspec.json.Decoder(Outcome)
-_header = msgspec.json.Decoder(SweepHeader)
+_outcome = decoding.json_decoder(Outcome)
+_header = decoding.json_decoder(SweepHeader)
 
 
 _SWEEP = files.FileKind(

@@ -1,4 +1,4 @@
-"""Conventions of all modules: class names that are unique, and no circular imports."""
+"""Conventions of all modules: unique class names, no circular imports, types decoded by one module."""
 
 from __future__ import annotations
 
@@ -33,6 +33,18 @@ def test_no_two_classes_have_one_name() -> None:
                 places[node.name].append(path)
     assert len(places) > 100
     assert listed((name, ", ".join(where)) for name, where in places.items() if len(where) > 1) == ""
+
+
+def test_one_module_decodes_types() -> None:
+    """Two threads that begin with one type crash msgspec itself."""
+    found = list[tuple[str, str]]()
+    for path, module in modules():
+        for node in ast.walk(module):
+            if isinstance(node, ast.Call) and (words := ast.unparse(node.func)).startswith("msgspec."):
+                typed = any(keyword.arg == "type" for keyword in node.keywords)
+                if words.endswith((".convert", ".Decoder")) or (words.endswith(".decode") and typed):
+                    found.append((path, words))
+    assert {path for path, _ in found} == {"tcptutor/base/decoding.py"}, listed(found)
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:

@@ -15,7 +15,7 @@ from tcptutor.backends.guest import cached_files, recipe
 from tcptutor.backends.guest.architecture import Architecture
 from tcptutor.backends.guest.cached_files import FileDigest
 from tcptutor.backends.guest.image_build import BUILT, Build, Progress
-from tcptutor.base import archive, files
+from tcptutor.base import archive, decoding, files
 from tcptutor.base.errors import ImageDamaged, SetupError, TutorError, refused
 from tcptutor.run import lab_parts
 
@@ -87,7 +87,7 @@ class Image:
             raise ImageDamaged(_NOT_BUILT)
         try:
             with files.open_bounded(self._manifest, cached_files.KIND) as text:
-                return msgspec.json.decode(text, type=_Manifest)
+                return decoding.decode_json(text, _Manifest)
         except TutorError:
             raise ImageDamaged(_DAMAGED) from None
 

@@ -22,7 +22,7 @@ from tcptutor.backends.guest.cached_files import FileDigest
 from tcptutor.backends.guest.image import ELSEWHERE, WAITING, Image
 from tcptutor.backends.guest.image_build import Progress
 from tcptutor.backends.guest.machine import Machine, Mode, command, kernel_command
-from tcptutor.base import files, places
+from tcptutor.base import decoding, files, places
 from tcptutor.base.errors import AgentDied, ImageDamaged, LabError, SetupError, TutorError, refused
 from tcptutor.run import Ended, Environment, lab_parts
 from tcptutor.spec import Experiment, Flows, Hosts
@@ -127,7 +127,7 @@ class Snapshots:
             raise missing
         try:
             with files.open_bounded(self._manifest_file(clock), cached_files.KIND) as text:
-                manifest = msgspec.json.decode(text, type=Manifest)
+                manifest = decoding.decode_json(text, Manifest)
         except TutorError:
             raise damaged from None
         if manifest.key != self._key(clock, manifest.kvm):

@@ -45,6 +45,7 @@ from functools import lru_cache
 
 import msgspec
 
+from tcptutor.base import decoding
 from tcptutor.figures.curve import words
 from tcptutor.figures.curve.build import Contradiction, scene_of
 from tcptutor.figures.curve.law import TIME
@@ -121,7 +122,7 @@ _LETTERS = 3
 
 @lru_cache(maxsize=64)
 def _scene(encoded: bytes) -> AlignedPanels:
-    figure = msgspec.json.decode(encoded, type=CurveFigure)
+    figure = decoding.decode_json(encoded, CurveFigure)
     return scene_of(figure.x, figure.panels, figure.lines, figure.marks, figure.regions)
 
 

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from tcptutor.base import archive, files, printable
+from tcptutor.base import archive, decoding, files, printable
 from tcptutor.base.archive import ArchiveMember, NotAnArchive
 from tcptutor.base.errors import JournalError, TutorError, refused
 from tcptutor.grading.evidence.seen_runs import SeenRuns
@@ -193,7 +193,7 @@ def _read_hand_in(path: Path, source: BufferedReader | BytesIO, seen: SeenRuns) 
         raise TutorError(f"{path} is not a hand-in, or damaged ({message}): {_WRITE_AGAIN}") from error
     with files.open_bounded(path, _MANIFEST_KIND, content=archive.content(source, first)) as text:
         files.check_version(bytes(text), FORMAT_VERSION, path)
-        manifest = msgspec.convert(printable.escape_tree(msgspec.json.decode(text)), HandInManifest)
+        manifest = decoding.convert(printable.escape_tree(msgspec.json.decode(text)), HandInManifest)
     events: list[StoredEvent] = []
     broken = ""
     with files.open_bounded(path, _JOURNAL_KIND, content=archive.content(source, second)) as text:

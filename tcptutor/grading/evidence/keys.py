@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from tcptutor.base import files
+from tcptutor.base import decoding, files
 from tcptutor.base.errors import UsageError, quoted
 from tcptutor.base.printable import is_printable
 
@@ -75,7 +75,7 @@ def read_key(path: Path) -> CourseKey:
     """Read a key file. Raises TutorError for any other file."""
     with files.open_bounded(path, _KIND) as text:
         files.check_version(bytes(text), FORMAT_VERSION, path)
-        key = msgspec.json.decode(text, type=CourseKey)
+        key = decoding.decode_json(text, CourseKey)
         if len(bytes.fromhex(key.secret)) < 16:
             raise ValueError("its secret is too short")
     return key

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from tcptutor.base import decoding
 from tcptutor.base.printable import escaped
 from tcptutor.journal.events import DIGEST_BYTES, UNREADABLE, StoredEvent, event_digest, is_import
 
@@ -43,7 +44,7 @@ class _Place(msgspec.Struct):
     """The event in a carried row."""
 
 
-_decoder = msgspec.json.Decoder(_Place)
+_decoder = decoding.json_decoder(_Place)
 
 
 def event_trail(rows: Iterable[StoredEvent]) -> EventTrail:

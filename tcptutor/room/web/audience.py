@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tcptutor.base import files, places
+from tcptutor.base import decoding, files, places
 from tcptutor.base.errors import MissingTool, TutorError, refused
 from tcptutor.room.talk import AudienceView
 from tcptutor.room.votes import Votes
@@ -172,7 +172,7 @@ class AudienceServer:
     def _stored_address(self) -> KeptAddress | None:
         try:
             with files.open_bounded(self._path, _KIND) as text:
-                return msgspec.json.decode(text, type=KeptAddress)
+                return decoding.decode_json(text, KeptAddress)
         except (TutorError, msgspec.MsgspecError):
             return None
 

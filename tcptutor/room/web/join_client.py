@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from tcptutor.base import files, places
+from tcptutor.base import decoding, files, places
 from tcptutor.base.errors import TutorError, UsageError, quoted
 from tcptutor.base.printable import escaped
 from tcptutor.room.votes import Receipt
@@ -127,8 +127,8 @@ class LectureClient:
             return None
         try:
             if status in (200, 409):
-                return msgspec.json.decode(text, type=kind)
-            line = escaped(msgspec.json.decode(text, type=RefusalAnswer).error)
+                return decoding.decode_json(text, kind)
+            line = escaped(decoding.decode_json(text, RefusalAnswer).error)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             raise UsageError(f"{self.url} is not the page of a lecture of this version of tcptutor") from None
         if status == 410:
@@ -142,7 +142,7 @@ def _stored_tokens() -> dict[str, str]:
     """Return the tokens of recently joined lectures, by URL and code."""
     try:
         with files.open_bounded(places.state() / "joined.json", _KIND) as text:
-            return msgspec.json.decode(text, type=dict[str, str])
+            return decoding.decode_json(text, dict[str, str])
     except (TutorError, msgspec.MsgspecError):
         return {}
 

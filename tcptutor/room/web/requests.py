@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl
 import msgspec
 from aiohttp import web
 
+from tcptutor.base import decoding
 from tcptutor.room.web.addresses import is_own_name
 from tcptutor.room.web.limits import network_of
 
@@ -97,10 +98,10 @@ async def read_body(request: web.Request, kind: type[_T]) -> _T:
     try:
         match request.content_type:
             case "application/json":
-                return msgspec.json.decode(data, type=kind)
+                return decoding.decode_json(data, kind)
             case "application/x-www-form-urlencoded":
                 fields = parse_qsl(data.decode("ascii"), True, errors="strict", max_num_fields=8)
-                return msgspec.convert(dict(fields), type=kind)
+                return decoding.convert(dict(fields), kind)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         raise RequestRefused(400, "The request is malformed.") from None
     raise RequestRefused(415, "The request is neither a form nor JSON.")

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import msgspec
 
-from tcptutor.base import places
+from tcptutor.base import decoding, places
 
 PLACES = {
     "app": "everywhere", "home": "home", "lesson": "a page", "cursor": "the cursor in a chart",
@@ -57,4 +57,4 @@ class ActionTable(msgspec.Struct, frozen=True):
 @lru_cache
 def load_actions() -> ActionTable:
     """Return the table of this installation."""
-    return msgspec.json.decode((places.assets() / "ui" / "actions.json").read_bytes(), type=ActionTable)
+    return decoding.decode_json((places.assets() / "ui" / "actions.json").read_bytes(), ActionTable)

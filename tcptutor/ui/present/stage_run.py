@@ -10,6 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from tcptutor.backends.events import add
+from tcptutor.base import decoding
 from tcptutor.course.measures import MEASURES
 from tcptutor.figures.lines import STRONG
 from tcptutor.room.protocol import RunBegins
@@ -52,7 +53,7 @@ class StageRun:
             msgspec.MsgspecError: The header is not that of a run.
         """
         self.id, self.source = begun.id, begun.source
-        run = msgspec.json.decode(begun.header, type=Run)
+        run = decoding.decode_json(begun.header, Run)
         self.live = Live("", "", run, state="running", formula=planned.model if planned else "")
         if planned is not None:
             self.live.charted = planned.chart

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from tcptutor import __version__
-from tcptutor.base import files
+from tcptutor.base import decoding, files
 from tcptutor.base.errors import JournalError, TutorError
 from tcptutor.course import duration
 from tcptutor.course.outline import Course, Module
@@ -90,7 +90,7 @@ class HomeCopy:
         if self._file is None:
             return None
         with suppress(OSError, TutorError, ValueError, msgspec.MsgspecError, RecursionError):
-            found = msgspec.json.decode(files.read_plain(self._file, MOST_BYTES), type=_Copy)
+            found = decoding.decode_json(files.read_plain(self._file, MOST_BYTES), _Copy)
             if found.key == self._key(daily_minutes):
                 return found.facts
         return None
