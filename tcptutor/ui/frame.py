@@ -259,9 +259,12 @@ class Frame(App[None]):
         await super().on_event(event)
 
     def _is_half_mounted(self) -> bool:
-        shown = self.screen_stack
-        return not shown or any(
-            not each.is_mounted for each in shown[-1].walk_children(Widget, with_self=True)
+        if not self.screen_stack:
+            return True
+        shown = self.screen_stack[-1]
+        widgets = shown.walk_children(Widget, with_self=True)
+        return (isinstance(shown, TutorScreen) and not shown.is_complete) or any(
+            not each.is_mounted for each in widgets
         )
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

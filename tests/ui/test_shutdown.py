@@ -9,6 +9,7 @@ import signal
 import pytest
 
 from tcptutor.ui import shutdown
+from tcptutor.ui.widgets.page.page import Page
 
 
 @pytest.mark.parametrize("turns", range(12))
@@ -20,6 +21,24 @@ async def test_a_page_that_is_being_opened_is_left(make_app, turns: int) -> None
         for _ in range(turns):
             await asyncio.sleep(0)
         app.exit()
+        while app.is_running:  # noqa: ASYNC110  # it has no event for it
+            await asyncio.sleep(0.01)
+    assert app.return_code == 0
+
+
+async def test_a_page_whose_questions_are_still_missing_is_left(
+    make_app, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app, complete = make_app(), Page.complete
+
+    async def complete_after_exit(page: Page) -> None:
+        app.exit()
+        await complete(page)
+
+    monkeypatch.setattr(Page, "complete", complete_after_exit)
+    async with app.run_test(size=(120, 36)):
+        module = app.course.modules[0]
+        app.open_step(module, module.steps[0])
         while app.is_running:  # noqa: ASYNC110  # it has no event for it
             await asyncio.sleep(0.01)
     assert app.return_code == 0

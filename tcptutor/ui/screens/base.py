@@ -187,6 +187,11 @@ class TutorScreen(WorkersEndFirst, Screen[None]):
         return cast("Tutor", self.app)
 
     @property
+    def is_complete(self) -> bool:
+        """True once all widgets that the screen mounts by itself are there; until then the app does not exit."""
+        return True
+
+    @property
     def bench_experiment(self) -> Experiment | None:
         """Settings for a bench opened from this screen; None to leave the bench as it was."""
         return None
