@@ -21,6 +21,7 @@ from tcptutor.commands.output import Tone, count, toned, width
 from tcptutor.run import FlowResult, Run, UdpResult, sum_or_none
 from tcptutor.runs import packets
 from tcptutor.spec import Experiment, shown_settings
+from tcptutor.study import words
 
 _FACTS = 9
 """Width of the column of names."""
@@ -307,7 +308,7 @@ def _models(compared: Sequence[ModelComparison]) -> list[str]:
 def _error(each: ModelComparison) -> str:
     if each.judgement == "capped":
         return "capped by the link"
-    return f"{units.signed_percent(each.difference)} (±{100 * each.prediction.tolerance:.0f} %)"
+    return f"{units.signed_percent(each.difference)} ({words.tolerance(each.prediction.tolerance)})"
 
 
 def _below(text: str) -> list[str]:

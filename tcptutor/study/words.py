@@ -27,7 +27,9 @@ def recorded(environment: Environment) -> str:
 
 
 def tolerance(relative: float) -> str:
-    """Return "±9 %", with a decimal below 1 %."""
+    """Return "±9 %", with a decimal below 1 %, or "±?" for a model whose accuracy is unknown in this case."""
+    if relative >= 1:
+        return "±?"
     return f"±{relative * 100:.0f} %" if relative >= 0.01 else f"±{relative * 100:.1f} %"
 
 
