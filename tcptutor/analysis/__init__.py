@@ -46,7 +46,7 @@ from tcptutor.analysis.observed.measured import (
     measure,
     total_throughput,
 )
-from tcptutor.analysis.observed.path import counted_by_sender, is_path_known, rate_doubt
+from tcptutor.analysis.observed.path_doubt import counted_by_sender, is_path_known, rate_doubt
 from tcptutor.analysis.observed.segment_rtt import SegmentRtt, rtts_of_packets
 from tcptutor.analysis.observed.sender_reasons import sender_reason
 from tcptutor.analysis.observed.sender_response import SenderResponse, sender_response

@@ -18,7 +18,7 @@ from tcptutor.analysis.observed.delays import (
     transfer_times,
 )
 from tcptutor.analysis.observed.measured import Measured
-from tcptutor.analysis.observed.path import is_path_known
+from tcptutor.analysis.observed.path_doubt import is_path_known
 from tcptutor.base import units
 from tcptutor.base.chart import COLORS, LEVEL, MARKERS, RED, Chart, ChartAxis, ChartPanel, ChartSeries, Point
 from tcptutor.base.errors import TutorError, UsageError, unknown

@@ -15,7 +15,7 @@ from tcptutor import theory
 from tcptutor.analysis.case import PATH_RTT, Case, case_of
 from tcptutor.analysis.compared.report import Report, report
 from tcptutor.analysis.expected.expect import expect
-from tcptutor.analysis.observed.path import is_path_known
+from tcptutor.analysis.observed.path_doubt import is_path_known
 from tcptutor.base import units
 from tcptutor.base.causes import CAUSE_NAMES, LimitedBy
 from tcptutor.run import Run

@@ -36,7 +36,8 @@ from tcptutor.analysis.observed.measured import (
     is_parameter_known,
     measure,
 )
-from tcptutor.analysis.observed.path import FULL, SATURATED, is_path_known
+from tcptutor.analysis.observed.path import FULL, SATURATED
+from tcptutor.analysis.observed.path_doubt import is_path_known
 from tcptutor.analysis.observed.segment_rtt import SegmentRtt
 from tcptutor.base.causes import CAUSE_NAMES
 from tcptutor.run import Run, UdpResult

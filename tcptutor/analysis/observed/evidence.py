@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from tcptutor.analysis.observed.flow import IntervalFigures
 from tcptutor.analysis.observed.measured import Measured
-from tcptutor.analysis.observed.path import CREDIT, ObservedPath
+from tcptutor.analysis.observed.path import ObservedPath
+from tcptutor.analysis.observed.path_doubt import CREDIT
 from tcptutor.run import Run, mean_of_known
 from tcptutor.spec import Experiment
 from tcptutor.theory import ACK_EVERY
