@@ -10,7 +10,6 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from operator import attrgetter
 
 import msgspec
 
@@ -18,31 +17,15 @@ from tcptutor.analysis.case import Case, case_of, flow_case, mean_path, path_at
 from tcptutor.analysis.observed.evidence import Evidence, evidence_of_flow, evidence_of_flows
 from tcptutor.analysis.observed.figures import FlowPhase, UdpLosses, algorithms_of, phases, udp_losses
 from tcptutor.analysis.observed.flow import ARRIVED, Interval, IntervalFigures, Trace, interval_figures
+from tcptutor.analysis.observed.limiting_loss import limiting_loss, most_frequent_kind
 from tcptutor.analysis.observed.measured import (
     ENOUGH,
     ENOUGH_OF_TRANSFER,
     SLACK,
     Measured,
 )
-from tcptutor.analysis.observed.path import (
-    FULL,
-    Direction,
-    LossEvent,
-    LossKind,
-    ObservedPath,
-    observe_path,
-)
+from tcptutor.analysis.observed.path import FULL, LossKind, ObservedPath, observe_path
 from tcptutor.spec import Experiment, Path
-from tcptutor.theory.models import LOSS_BLIND
-
-_TOOTH = 0.75
-"""Share of the measured time above which a sawtooth period is too long for its overflow to be the limit."""
-
-_RECOVERING = 0.5
-"""Share of the time in recovery from which the loss that started it holds the window down."""
-
-_MORE = 1.05
-"""Growth of the path's capacity after which an earlier overflow no longer counts."""
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -170,7 +153,7 @@ def facts_of_seconds(measured: Measured, path: ObservedPath) -> dict[int, list[F
                     end=each.until,
                     case=cases[period],
                     evidence=evidence_of_flow(figures, path, together, opposite),
-                    losses=_holding_loss(path, each.trace, figures),
+                    losses=limiting_loss(path, each.trace, figures),
                     flows=flows,
                     queues=len(links),
                     events=_events(path, [each]),
@@ -232,94 +215,6 @@ def _delay_changes(experiment: Experiment) -> list[float]:
 
 def _processor(measured: Measured) -> float:
     return measured.run.fidelity.number("busiest processor")
-
-
-def _holding_loss(path: ObservedPath, trace: Trace, part: IntervalFigures) -> LossKind | None:
-    """Return the kind of loss that holds a flow's window down in an interval; None while it grows.
-
-    The window grows until its first cut, which costs nothing if the link stays full afterwards. A continuing
-    recovery counts as the loss that started it.
-    """
-    experiment, last = path.run.experiment, trace.column("t")[-1]
-    events = _current_events(experiment, path.events[part.flow], part.start + SLACK)
-    link = path.link_of(part.flow)
-    if experiment.at(part.start + SLACK).algorithm(part.flow) in LOSS_BLIND:
-        return _losses_ignored(part, link)
-    before = [event for event in events if event.t <= part.start]
-    if before and part.recovering >= _RECOVERING:
-        return before[-1].kind
-    first = events[0] if events and part.start < events[0].t <= part.until else None
-    if first and first.kind == "bottleneck" and link.stays_full(first.t, part.until):
-        return None
-    measured = last if experiment.flows.bytes is not None else experiment.flows.duration
-    return _last_loss(events, part, last, _TOOTH * measured)
-
-
-def _losses_ignored(part: IntervalFigures, link: Direction) -> LossKind | None:
-    """Return the kind of losses of a sender that stays in recovery, so that no new events are counted."""
-    if not part.resent:
-        return None
-    if link.drops(part.start, part.until):
-        return "bottleneck"
-    return "random-loss" if link.has_random_loss(part.start) else None
-
-
-def _current_events(experiment: Experiment, events: Sequence[LossEvent], t: float) -> list[LossEvent]:
-    """Return `events`, leaving out any that a change of the path made obsolete by `t`, s."""
-    if not experiment.path.all_changes:
-        return list(events)
-    now = path_at(experiment, t)
-    return [each for each in events if not _outdated(each, path_at(experiment, each.t), now)]
-
-
-def _outdated(event: LossEvent, then: Path, now: Path) -> bool:
-    """Return whether the path stopped the random loss or the reordering, or has room for more."""
-    if event.kind == "random-loss":
-        return then.loss > 0 and now.loss == 0
-    if event.kind == "reordering":
-        return then.jitter + then.reorder > 0 and now.jitter + now.reorder == 0
-    return _room(now) > _MORE * _room(then)
-
-
-def _room(path: Path) -> float:
-    return (path.rate or 0.0) * path.delay / 8 + path.queue
-
-
-def _last_loss(
-    events: Sequence[LossEvent], part: IntervalFigures, last: float, longest: float
-) -> LossKind | None:
-    """Return the kind of loss that holds cwnd down in an interval; None while cwnd grows freely.
-
-    A sawtooth counts as loss throughout. After the last loss this holds until cwnd is back at its earlier value, and
-    for twice the mean time between losses. Before the first loss cwnd grows freely. After a queue overflow cwnd also
-    grows freely if a tooth of the sawtooth lasts longer than `longest`, because no second overflow is near.
-
-    Args:
-        events: The flow's loss events in order of time.
-        part: Figures of the flow in the interval.
-        last: End of the flow, s.
-        longest: Longest tooth whose overflow still counts as the limit, s.
-    """
-    first, after = (bisect_right(events, t, key=attrgetter("t")) for t in (part.start, part.until))
-    if inside := [event.kind for event in events[first:after]]:
-        return _most_frequent(inside)
-    if first == 0:
-        return None
-    before = events[first - 1]
-    following = events[after].t if after < len(events) else last
-    if before.kind == "bottleneck" and following - before.t > longest:
-        return None
-    if part.cwnd < before.cwnd:
-        return before.kind
-    if after < len(events):
-        return events[after].kind
-    spacing = (before.t - events[0].t) / (first - 1) if first > 1 else 0.0
-    return before.kind if last - before.t < 2 * spacing else None
-
-
-def _most_frequent(kinds: Sequence[LossKind | None]) -> LossKind | None:
-    """Return the most frequent kind, ties by name; None if most causes are unknown."""
-    return max(sorted(set(kinds), key=str), key=kinds.count, default=None)
 
 
 def _events(path: ObservedPath, intervals: Iterable[Interval]) -> Counter[LossKind | None]:
@@ -391,7 +286,7 @@ def _losses(experiment: Experiment, events: Counter[LossKind | None], evidence: 
     """Return the cause of most losses; without loss events, the loss set by the importer."""
     if evidence.loss_events is None and evidence.retransmits and experiment.path.loss > 0:
         return "random-loss"
-    return _most_frequent(list(events.elements()))
+    return most_frequent_kind(list(events.elements()))
 
 
 def _settled(experiment: Experiment, start: float, end: float) -> float:
