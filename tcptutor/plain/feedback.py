@@ -10,7 +10,7 @@ from tcptutor.course.activities.run_question import RunQuestion
 from tcptutor.course.activity import Activity
 from tcptutor.plain.prose import Paragraph, inline_text, paragraphs
 from tcptutor.study import words
-from tcptutor.study.study import MarkedResponse
+from tcptutor.study.marking import MarkedResponse
 
 
 def feedback(response: MarkedResponse, activity: Activity) -> Iterator[Paragraph]:

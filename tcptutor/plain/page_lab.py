@@ -140,7 +140,7 @@ class PageLab:
             return own
         if same and self._study.run is not None:
             return self._study.run.experiment.seed
-        return self._study.next_seed(own)
+        return self._study.run_seeds(own).next
 
     def _prepare(self, live: Live) -> None:
         """Add the page's model, chart and prediction to a run's view."""

@@ -15,7 +15,7 @@ from tcptutor.course.page_record import Given, Response, Sureness
 from tcptutor.journal import Journal
 from tcptutor.study import background
 from tcptutor.study.live_sweep import LiveSweep, recall_sweep
-from tcptutor.study.study import MarkedResponse
+from tcptutor.study.marking import MarkedResponse
 
 if TYPE_CHECKING:
     from tcptutor.course.outline import Course

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from dataclasses import replace
+from typing import TypeVar
 
 import msgspec
 
@@ -14,69 +13,19 @@ from tcptutor.base.key_names import key_name
 from tcptutor.course import personal
 from tcptutor.course.activities.predict import Predict
 from tcptutor.course.activities.run_question import RunQuestion
-from tcptutor.course.activity import Activity, Mark, MarkContext, Question, Stage
+from tcptutor.course.activity import Activity, MarkContext, Question, Stage
 from tcptutor.course.measures import MeasuredCurve
 from tcptutor.course.outline import Module
 from tcptutor.course.page_record import ActivityRecord, Given, PageRecord, Response, Sureness
-from tcptutor.course.page_references import without_links
 from tcptutor.course.step import Step
 from tcptutor.journal import Journal
 from tcptutor.run import Run
+from tcptutor.study.drawn_numbers import DrawnNumbers
+from tcptutor.study.marking import MarkedResponse, is_locked, marked_response
+from tcptutor.study.past_answers import PastAnswer, given_answer
+from tcptutor.study.run_seeds import RunSeeds
 
 _T = TypeVar("_T")
-
-MIN_TALLY_QUESTIONS = 4
-"""A page with at least this many questions shows a tally."""
-
-
-@dataclass(frozen=True)
-class MarkedResponse:
-    """A response as the page shows it."""
-
-    answer: Given
-    mark: Mark
-    explanation: str
-    """Explanation of a right response, or of a wrong response given as sure; otherwise empty."""
-    final: bool
-    """True if the response can no longer change."""
-    can_redraw: bool = False
-    """True if the question can be posed again with new numbers."""
-    can_withdraw: bool = False
-    """True if the response is locked and can still be withdrawn."""
-    sureness: Sureness | None = None
-    """Sureness of the answer; None if not stated."""
-    sure_error: str = ""
-    """Explanation of an earlier wrong response given as sure, once the response is right."""
-    read: str = ""
-    """Where to read up after a wrong answer, e.g. "page 4, “Four flows”"; empty if no page explains it."""
-
-
-class PastAnswer(NamedTuple):
-    """An answer to a question, with the numbers that were asked for."""
-
-    prompt: str
-    answer: str
-    is_right: bool | None
-    at: str
-    """ISO 8601."""
-
-
-def given_answer(question: Question, response: Response) -> PastAnswer:
-    """Return a response to a question in words."""
-    posed: Activity = question
-    with contextlib.suppress(UsageError):  # the lesson was edited since
-        posed = question.with_numbers(response.draw)
-    prompt = posed.prompt if isinstance(posed, Question) else question.prompt
-    answer = posed.in_words(response.answer) or "skipped"
-    return PastAnswer(without_links(prompt), answer, response.correct, response.at)
-
-
-class QuestionProgress(NamedTuple):
-    """Progress through a page of questions."""
-
-    done: int
-    """Questions answered correctly."""
-    total: int
 
 
 class Study:
@@ -101,15 +50,10 @@ class Study:
         self.record: PageRecord = msgspec.structs.replace(stored, visited=True)
         self._enrolled = self._try_journal(lambda: self._journal.record.enrolment)
         self._try_journal(lambda: self._journal.visit(*self._key))
-        self._draws: dict[str, dict[str, str]] = {}
-        """The numbers drawn for each question that uses random numbers, by activity id."""
-        self._hint_levels: dict[str, int] = {}
-        """The highest hint level shown with the current numbers, by activity id."""
+        self._numbers = DrawnNumbers(self._key, lambda: self._identity)
         for activity in step.activities:
             if activity.draw_numbers(""):
-                before = self.record_of(activity)
-                self._draws[activity.id] = self._initial_draw(activity, before)
-                self._hint_levels[activity.id] = 0 if before.right else before.hints
+                self._numbers.restore(activity, self.record)
 
     @property
     def is_enrolled(self) -> bool:
@@ -150,47 +94,23 @@ class Study:
 
     def posed(self, activity: Activity) -> Activity:
         """Return the activity with its drawn numbers filled in."""
-        return activity.with_numbers(self._draws.get(activity.id, {}))
+        return activity.with_numbers(self._numbers.drawn(activity) or {})
 
     def redraw(self, activity: Activity) -> Activity:
         """Draw new numbers and return the activity with them."""
         asked = next(each for each in self.step.activities if each.id == activity.id)
-        attempts = self.record.all_attempts(activity.id)
-        self._draws[activity.id] = self._different_draw(asked, attempts, self._draws[activity.id])
-        self._hint_levels[activity.id] = 0
+        self._numbers.redraw(asked, self.record)
         return self.posed(asked)
 
     def can_redraw(self, activity: Activity) -> bool:
         """Return True if the activity is answered and can be posed again with new numbers."""
-        response = self.response(activity) if activity.id in self._draws else None
+        response = self.response(activity) if activity in self._numbers else None
         return response is not None and response.can_redraw
 
     def was_right(self, activity: Activity) -> bool:
         """Return True if an answer to other numbers was right before the lesson was edited."""
         right = self.record_of(activity).right
-        return activity.id in self._draws and right is not None and self.response(activity) is None
-
-    def _initial_draw(self, activity: Activity, earlier: ActivityRecord) -> dict[str, str]:
-        """Keep the numbers of the latest answer, so that it stays readable; draw the first numbers otherwise."""
-        latest = earlier.latest
-        if latest is not None:
-            with contextlib.suppress(UsageError):  # the lesson was edited since
-                activity.with_numbers(latest.draw)
-                return latest.draw
-        attempts = self.record.all_attempts(activity.id)
-        return self._different_draw(activity, attempts, latest.draw if latest is not None else {})
-
-    def _different_draw(self, activity: Activity, attempts: int, before: dict[str, str]) -> dict[str, str]:
-        drawn = before
-        for more in range(personal.DRAWS_AGAIN):
-            drawn = activity.draw_numbers(self._draw_seed(activity, attempts, more))
-            if drawn != before:
-                break
-        return drawn
-
-    def _draw_seed(self, activity: Activity, attempts: int, more: int = 0) -> str:
-        """Return a seed that differs per student and stays the same until the next answer."""
-        return personal.question_seed(self._identity, *self._key, activity.id, attempts, more)
+        return activity in self._numbers and right is not None and self.response(activity) is None
 
     @property
     def _identity(self) -> str:
@@ -219,11 +139,14 @@ class Study:
 
     def is_due(self, activity: Activity) -> bool:
         """Return True if the activity still needs a response."""
-        return self.reveals(activity) and self._accepts(activity) and self.record_of(activity).right is None
+        return (
+            self.reveals(activity)
+            and not self._is_locked(activity)
+            and self.record_of(activity).right is None
+        )
 
-    def _accepts(self, activity: Activity) -> bool:
-        """Return True unless the response is locked."""
-        return not (activity.locked and self.record_of(activity).attempts)
+    def _is_locked(self, activity: Activity) -> bool:
+        return is_locked(activity, self.record_of(activity))
 
     @property
     def due_before_run(self) -> Activity | None:
@@ -254,14 +177,14 @@ class Study:
         """
         if sentence := self.what_comes_first(activity):
             raise UsageError(sentence)
-        if not self._accepts(activity):
+        if self._is_locked(activity):
             raise UsageError("this response is final")
         if activity.against_run and self.run is None and self.reading:
             raise UsageError("your run is still loading: press Enter again in a moment")
         if problem := self._why_impossible(activity, given):
             raise UsageError(problem)
         mark = activity.mark(given, self.context)
-        draw = self._draws.get(activity.id, {})
+        draw = self._numbers.drawn(activity) or {}
         if mark.correct is False and self.was_given_wrong(activity, given):
             raise UsageError("this answer was wrong before, and does not count again: change it first")
         response = Response(given, mark.correct, value=mark.value, draw=draw, sureness=sureness)
@@ -278,7 +201,7 @@ class Study:
             isinstance(activity, Question)
             and latest is not None
             and latest.correct is False
-            and (latest.answer, latest.draw) == (given, self._draws.get(activity.id, {}))
+            and (latest.answer, latest.draw) == (given, self._numbers.drawn(activity) or {})
         )
 
     def _why_impossible(self, activity: Activity, given: Given) -> str:
@@ -305,7 +228,7 @@ class Study:
 
     def can_withdraw(self, activity: Activity) -> bool:
         """Return True if the response is locked and no run has started since."""
-        if self._accepts(activity):
+        if not self._is_locked(activity):
             return False
         # Other windows and sweeps start runs that this object has not seen.
         stored = self._try_journal(lambda: self._journal.page(*self._key)) or self.record
@@ -319,39 +242,15 @@ class Study:
 
     def response(self, activity: Activity) -> MarkedResponse | None:
         """Return the response that counts, with the feedback to show now."""
-        record = self.record_of(activity)
-        response = record.first if activity.locked else record.right or record.latest
-        drawn = self._draws.get(activity.id)
-        if drawn is not None:
-            response = record.latest if record.latest and record.latest.draw == drawn else None
-        if response is None:
+        record, drawn = self.record_of(activity), self._numbers.drawn(activity)
+        marked = marked_response(activity, record, drawn, self.context)
+        if marked is None:
             return None
-        mark = self._mark_now(activity, response)
-        if record.latest and response.correct and not mark.correct:
-            # The lesson was edited since the correct answer: a later response may match its new version.
-            response = record.latest
-            mark = self._mark_now(activity, response)
-        return MarkedResponse(
-            answer=response.answer,
-            mark=mark,
-            explanation=activity.explanation if mark.correct else _detail(response, mark),
-            final=bool(mark.correct) or not self._accepts(activity),
-            read="" if mark.correct else self._page_to_read(activity),
-            sureness=response.sureness,
-            sure_error=self._explained_error(activity, record, drawn) if mark.correct else "",
+        return replace(
+            marked,
+            read="" if marked.mark.correct else self._page_to_read(activity),
             can_withdraw=self.can_withdraw(activity),
-            can_redraw=drawn is not None and bool(mark.correct),
         )
-
-    def _explained_error(
-        self, activity: Activity, record: ActivityRecord, drawn: dict[str, str] | None
-    ) -> str:
-        """Return the full explanation of the student's sure error with the same numbers; empty without a sure error."""
-        error = record.sure_error
-        if error is None or error.draw != (drawn or {}):
-            return ""
-        mark = self._mark_now(activity, error)
-        return "" if mark.correct else f"{mark.feedback} {mark.detail}".strip()
 
     def record_measured(self, activity: Activity) -> None:
         """Record the measured value for a prediction, once its run is complete. Later runs do not change it."""
@@ -374,29 +273,6 @@ class Study:
         )
         return next(pages, "")
 
-    @property
-    def tally(self) -> QuestionProgress | None:
-        """Progress on a page without runs and with at least `MIN_TALLY_QUESTIONS` questions; otherwise None."""
-        questions = self.step.activities_of(Question)
-        if len(questions) < MIN_TALLY_QUESTIONS or any(
-            each.stage is Stage.RUN for each in self.step.activities
-        ):
-            return None
-        done = sum(self.record_of(question).right is not None for question in questions)
-        return QuestionProgress(done, len(questions))
-
-    def _mark_now(self, activity: Activity, response: Response) -> Mark:
-        """Mark the response again, since the lesson may have been edited."""
-        try:
-            mark = activity.mark(response.answer, self.context)
-        except UsageError:
-            return Mark(correct=response.correct)
-        if mark.correct == response.correct or not activity.against_run:
-            return mark
-        # A newer run would mark the response differently: keep the original mark.
-        before = "" if response.correct else "Marked against an earlier run: answer again."
-        return Mark(correct=response.correct, feedback=before)
-
     # Hints and runs
 
     def hints_left(self, activity: Activity) -> bool:
@@ -406,35 +282,20 @@ class Study:
 
     def hints_shown(self, activity: Activity) -> int:
         """Return the highest hint level shown for the current numbers, from 1; 0 if none."""
-        return self._hint_levels.get(activity.id, self.record_of(activity).hints)
+        level = self._numbers.hint_level(activity)
+        return self.record_of(activity).hints if level is None else level
 
     def hint(self, activity: Activity) -> None:
         """Record the next hint level as shown."""
         level = self.hints_shown(activity) + 1
-        if activity.id in self._hint_levels:
-            self._hint_levels[activity.id] = level
+        self._numbers.record_hint(activity, level)
         record = self.record_of(activity).with_hints(level)
         self._commit(activity, record, lambda: self._journal.hint(*self._key, activity.id, level))
 
-    def next_seed(self, own: int) -> int:
-        """Return the seed of the page's next run.
-
-        Seeds count up from `own`, or from the student's first seed in a graded course. If the last seed is not in
-        that sequence, it belongs to an earlier enrollment, and the sequence starts over: grading would refuse any
-        other seed (`grading.evidence.honesty.seed_problem`).
-        """
-        last = self.record.last_seed
-        if last is None or self.draw_number(last, own) is None:
-            return self._first_seed(own)
-        return (last + 1) % personal.SEEDS
-
-    def draw_number(self, seed: int, own: int) -> int | None:
-        """Return the position of the seed in the page's sequence, from 1; None if it is not in the sequence."""
-        number = (seed - self._first_seed(own)) % personal.SEEDS + 1
-        return number if number <= self.record.whole_runs + self.record.earlier_runs else None
-
-    def _first_seed(self, own: int) -> int:
-        return personal.run_seed(self._enrolled.identity, *self._key) if self._enrolled else own
+    def run_seeds(self, own: int) -> RunSeeds:
+        """Return the seeds of the page's runs: from `own`, or from the student's first seed in a graded course."""
+        first = personal.run_seed(self._enrolled.identity, *self._key) if self._enrolled else own
+        return RunSeeds(first, self.record)
 
     def run_files(self, step: str = "") -> Iterator[str]:
         """Iterate over the files of complete and aborted runs, latest first.
@@ -484,8 +345,3 @@ class Study:
         # Earlier failed writes may still be waiting.
         self.trouble = self._journal.unsaved
         return result
-
-
-def _detail(response: Response, mark: Mark) -> str:
-    """Return the further explanation of a wrong response of which the student was sure; otherwise empty."""
-    return mark.detail if response.sureness == "sure" and mark.correct is False else ""

@@ -19,7 +19,7 @@ from tcptutor.course.page_references import without_links
 from tcptutor.course.step import Step
 from tcptutor.journal.fold import JournalRecord
 from tcptutor.study.matching import IndexedEntry, PaletteEntry, indexed
-from tcptutor.study.study import given_answer
+from tcptutor.study.past_answers import given_answer
 from tcptutor.theory.catalogue import GROUPS, PublishedModel
 from tcptutor.ui.screens.base import Tutor
 

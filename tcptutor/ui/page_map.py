@@ -13,7 +13,7 @@ from tcptutor.course.page_record import PageRecord
 from tcptutor.course.paths import PRETEST
 from tcptutor.journal.fold import JournalRecord, known_steps
 from tcptutor.study.pages import has_mistake
-from tcptutor.study.study import MIN_TALLY_QUESTIONS
+from tcptutor.study.tally import MIN_TALLY_QUESTIONS
 
 if TYPE_CHECKING:
     from tcptutor.course.step import Step

@@ -472,9 +472,9 @@ def test_runs_after_a_corrected_enrolment_are_graded(tmp_path: Path, wrong: str,
         one.runs()  # as `wrong`
         one.journal.enrol(own, KEY.code)
         run = load(RUNS / f"{own}.tcprun")
-        assert one.page(2).next_seed(run.experiment.seed + 5) == run.experiment.seed
+        assert one.page(2).run_seeds(run.experiment.seed + 5).next == run.experiment.seed
         one.runs(run)
-        following = one.page(2).next_seed(run.experiment.seed + 5)
+        following = one.page(2).run_seeds(run.experiment.seed + 5).next
         assert following == (run.experiment.seed + 1) % personal.SEEDS
         one.answer(2, "largest")
         one.answer(2, "after")

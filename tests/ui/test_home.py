@@ -110,16 +110,16 @@ async def test_a_deadline_is_told_in_the_students_own_time(
 async def test_a_student_of_a_course_runs_with_seeds_of_its_own(make_app, journal: Journal, course) -> None:
     module = course.modules[0]
     step = next(step for step in module.steps if step.experiment)
-    before = Study(module, step, journal).next_seed(1)
+    before = Study(module, step, journal).run_seeds(1).next
     journal.enrol("ada", "ABCD-EFGH-2345-WXQG")
-    first = Study(module, step, journal).next_seed(1)
+    first = Study(module, step, journal).run_seeds(1).next
     assert before == 1
     assert first == personal.run_seed(journal.identity, module.id, step.id)
     run = load(RUNS / "lossy.tcprun")
     run.experiment = msgspec.structs.replace(run.experiment, seed=first)
     journal.begin_run(run, module.id, step.id)
     journal.finish_run(run, None)
-    assert Study(module, step, journal).next_seed(1) == (first + 1) % personal.SEEDS
+    assert Study(module, step, journal).run_seeds(1).next == (first + 1) % personal.SEEDS
 
 
 async def test_enter_goes_on_where_the_student_was(make_app, journal: Journal) -> None:

@@ -48,7 +48,7 @@ class Perfect(Doer):
 
     def _runs(self, study: Study, experiment: Experiment) -> bool:
         challenge, first = study.step.challenge, study.run is None
-        seed = experiment.seed if study.step.sweep else study.next_seed(experiment.seed)
+        seed = experiment.seed if study.step.sweep else study.run_seeds(experiment.seed).next
         done = super()._runs(study, replace(experiment, seed=seed))
         if done and challenge is not None and first:
             study.baseline = study.run

@@ -13,7 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from tcptutor.course.page_record import moment
-from tcptutor.study.study import PastAnswer
+from tcptutor.study.past_answers import PastAnswer
 from tcptutor.ui.bindings import FooterKey
 from tcptutor.ui.widgets.bars import KeyBar
 from tcptutor.ui.widgets.page.text import inline

@@ -19,6 +19,7 @@ from tcptutor.course.rules import activity_rule, hint_cost
 from tcptutor.course.step import Step
 from tcptutor.study import pages
 from tcptutor.study.study import Study
+from tcptutor.study.tally import question_progress
 from tcptutor.ui import bindings
 from tcptutor.ui.bindings import Entries, FooterKey
 from tcptutor.ui.messages import HintWanted, RedrawWanted
@@ -84,7 +85,9 @@ class LessonActions(ChartScreen, SavingScreen):
             box.pulses = lambda: not tutor.motion.off_because
             box.order = self._study.shown_order(box.activity)
             if isinstance(box.activity, Question):
-                box.number = f"{asked.index(box.activity) + 1}" if self._study.tally else ""
+                box.number = (
+                    f"{asked.index(box.activity) + 1}" if question_progress(step, self._study.record) else ""
+                )
                 box.recalled_page = titles.link(box.activity.recall) if box.activity.recall else ""
             if self._is_marked:
                 box.rule = activity_rule(tutor.course.marks, box.activity.table)

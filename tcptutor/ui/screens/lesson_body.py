@@ -16,7 +16,8 @@ from tcptutor.base.key_names import key_name
 from tcptutor.course.activities.shell import ShownCommand
 from tcptutor.figures.kinds.network import NetworkFigure
 from tcptutor.spec import Experiment
-from tcptutor.study.study import QuestionProgress, Study
+from tcptutor.study.study import Study
+from tcptutor.study.tally import QuestionProgress, question_progress
 from tcptutor.ui import lab_network
 from tcptutor.ui.bench import Bench
 from tcptutor.ui.messages import GoalsUpdated, RunUpdated, SessionUpdated, SweepUpdated
@@ -264,7 +265,7 @@ class LessonBody(Container):
             return Content(f"The terminal of another page is open: {close} closes it, then {run} runs.")
         if self.side is not None and text_only and not self.layout_state.wide:
             return self.side.line
-        return _tally_line(self._study.tally)
+        return _tally_line(question_progress(self._study.step, self._study.record))
 
     # Messages
 

@@ -150,7 +150,7 @@ class RunSide(Side):
             return own
         if same and self.study.run is not None:
             return self.study.run.experiment.seed
-        return self.study.next_seed(own)
+        return self.study.run_seeds(own).next
 
     def update_after_response(self) -> None:
         """Update the panel, since a due prediction may have been answered."""
@@ -288,7 +288,7 @@ class RunSide(Side):
             rows.append((f"page {number}", other.figures if other else None))
         own = self.activity.experiment.seed
         rows += [
-            (f"run {self.study.draw_number(run.seed, own) or place}", run)
+            (f"run {self.study.run_seeds(own).number(run.seed) or place}", run)
             for place, run in enumerate(live.earlier, 1)
         ]
         rows += self._what_ifs

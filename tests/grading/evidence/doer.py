@@ -151,7 +151,7 @@ class Doer:
         run.id = f"{run.id}-{len(self.runs)}"
         # As if it had been begun so long ago as it took.
         run.started = (datetime.now(UTC) - timedelta(seconds=run.wall_s + 1)).isoformat()
-        seed = experiment.seed if study.step.sweep else study.next_seed(experiment.seed)
+        seed = experiment.seed if study.step.sweep else study.run_seeds(experiment.seed).next
         run.experiment = msgspec.structs.replace(experiment, seed=seed)
         self.journal.begin_run(run, study.module.id, study.step.id)
         file = self.journal.runs.file(run.id)

@@ -18,7 +18,7 @@ from tcptutor.course.activity import Activity
 from tcptutor.course.page_record import Given, Sureness
 from tcptutor.journal.saved import Draft
 from tcptutor.run import Run
-from tcptutor.study.study import MarkedResponse
+from tcptutor.study.marking import MarkedResponse
 from tcptutor.ui.messages import HintWanted, RedrawWanted
 from tcptutor.ui.widgets.page.feedback import feedback_on
 from tcptutor.ui.widgets.page.folded import FoldTitle

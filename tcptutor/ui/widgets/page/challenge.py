@@ -20,7 +20,7 @@ from tcptutor.course.goals.target import TargetState
 from tcptutor.course.knob import Knob
 from tcptutor.course.page_record import ActivityRecord, Given
 from tcptutor.journal.saved import Draft
-from tcptutor.study.study import MarkedResponse
+from tcptutor.study.marking import MarkedResponse
 from tcptutor.ui.widgets.page.entries import Entry
 from tcptutor.ui.widgets.page.lists import ListBox
 from tcptutor.ui.widgets.page.text import inline, paragraphs

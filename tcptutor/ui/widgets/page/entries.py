@@ -21,7 +21,7 @@ from tcptutor.journal.fold import CLOSE_FACTOR
 from tcptutor.journal.saved import Draft
 from tcptutor.run import Run
 from tcptutor.study import words
-from tcptutor.study.study import MarkedResponse
+from tcptutor.study.marking import MarkedResponse
 from tcptutor.ui.widgets.page.box import A, ActivityBox
 from tcptutor.ui.widgets.page.text import paragraphs
 

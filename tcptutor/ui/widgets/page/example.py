@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from tcptutor.course.activities.example import Example, ExampleStep
 from tcptutor.course.page_record import Given
-from tcptutor.study.study import MarkedResponse
+from tcptutor.study.marking import MarkedResponse
 from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.entries import EntryBox
 from tcptutor.ui.widgets.page.text import Offers, paragraphs

@@ -7,7 +7,7 @@ import re
 from textual.content import Content
 
 from tcptutor.course.activity import Activity
-from tcptutor.study.study import MarkedResponse
+from tcptutor.study.marking import MarkedResponse
 from tcptutor.ui.widgets.page.text import paragraphs
 
 _PRAISE = re.compile(r"^(?:Right|Yes|Correct|Exactly)[:,] *(\w)")

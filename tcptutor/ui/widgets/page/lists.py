@@ -16,7 +16,7 @@ from tcptutor.base.key_names import key_name
 from tcptutor.course.activities.choice import ChoiceQuestion, Order
 from tcptutor.course.page_record import Given
 from tcptutor.journal.saved import Draft
-from tcptutor.study.study import MarkedResponse
+from tcptutor.study.marking import MarkedResponse
 from tcptutor.ui.widgets.page.box import A, ActivityBox
 from tcptutor.ui.widgets.page.text import inline, paragraphs
 

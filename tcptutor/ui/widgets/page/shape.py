@@ -17,7 +17,7 @@ from tcptutor.course.activities.predict import MAX_COLUMNS, MIN_COLUMNS, Shape, 
 from tcptutor.course.page_record import Given
 from tcptutor.figures.lines import DATA, FRAME, MUTED, TEXT
 from tcptutor.journal.saved import Draft
-from tcptutor.study.study import MarkedResponse
+from tcptutor.study.marking import MarkedResponse
 from tcptutor.ui.widgets.page.entries import NO_PREDICTION, PredictionBox, locked_how
 from tcptutor.ui.widgets.page.lists import CHOSEN, FREE, ListBox
 from tcptutor.ui.widgets.page.text import inline, paragraphs

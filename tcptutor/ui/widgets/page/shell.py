@@ -16,7 +16,7 @@ from tcptutor.course.activities.shell import ShellActivity, ShownCommand
 from tcptutor.course.goals.goal import GoalBoard, GoalState
 from tcptutor.course.goals.near_misses.error_messages import is_taken
 from tcptutor.course.page_record import Given
-from tcptutor.study.study import MarkedResponse
+from tcptutor.study.marking import MarkedResponse
 from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.lists import EntryLine
 from tcptutor.ui.widgets.page.text import inline
