@@ -2,7 +2,7 @@
 
 `report` calls the passes in order, each with plain results: `observed.measured.measure` and `observed.facts.observe`
 read the samples, `expected.expect.expect` predicts the experiment from the models, `compared.verdict.judge` concludes.
-`case` holds the values of an experiment that both sides use.
+`case` holds the values of an experiment that both sides use; `bottleneck` computes those of its link and other traffic.
 """
 
 from tcptutor.analysis.compared.difference import Judgement, ModelComparison

@@ -12,11 +12,17 @@ from typing import NamedTuple
 
 import msgspec
 
+from tcptutor.analysis.bottleneck import (
+    FAIR,
+    LEAST_ROOM,
+    rate_left_by_udp,
+    rate_of_short_flows,
+    rate_of_udp,
+    usable_buffer,
+)
 from tcptutor.base import units
 from tcptutor.spec import Experiment, Path, default_burst
-from tcptutor.spec.frame_sizes import ETHERNET_HEADER
 from tcptutor.spec.rate_trace import mean_rate
-from tcptutor.spec.short_flows import arrivals
 from tcptutor.theory import INITIAL_WINDOW, LIMITED, sawtooth_utilisation, shared_utilisation
 
 PATH_RTT = 1e-4
@@ -58,26 +64,6 @@ OFFLOAD_LEAST, OFFLOAD_MOST = 2.0, 5.0
 
 OFFLOAD_PACING = 1.2
 """Pacing rate over cwnd/RTT in congestion avoidance (tcp_pacing_ca_ratio)."""
-
-_UDP_OVERHEAD = 28 + ETHERNET_HEADER
-"""IPv4, UDP and Ethernet headers of a datagram as the shaper counts them, bytes."""
-
-LEAST_ROOM = 0.01
-"""Least share of the link left to TCP next to UDP that could fill it."""
-
-_FAIR = frozenset({"fq", "fq_codel", "cake"})
-"""Queue disciplines that serve flows in turn."""
-
-CODEL = frozenset({"codel", "fq_codel", "cake"})
-
-CODEL_TARGET, _CODEL_INTERVAL = 0.005, 0.1
-"""CoDel's target queueing delay and interval, s (RFC 8289, sections 4.2 and 4.3)."""
-
-_RED_SHARE = 1 / 3
-"""Mean queue under RED over the queue size: its thresholds are at a sixth and a half."""
-
-_FQ_PACKETS = 100
-"""Packets that fq queues per flow (flow_limit)."""
 
 
 class FlowCase(NamedTuple):
@@ -255,18 +241,18 @@ def case_of(
 
     rate, queue = (path.reverse_rate, path.reverse_queue) if is_reverse else (path.rate, path.queue)
     qdisc = "fifo" if is_reverse else path.qdisc
-    is_fair = qdisc in _FAIR
+    is_fair = qdisc in FAIR
     delay = rtt - PATH_RTT
     bdp = rate * delay / 8 if rate and delay > 1e-9 else None
-    buffer = _buffer(qdisc, rate or 0.0, float(queue), rtt, frame, count, mss)
+    buffer = usable_buffer(qdisc, rate or 0.0, float(queue), rtt, frame, count, mss)
     bucket = (None if is_reverse else path.burst) or default_burst(rate, frame) if rate else 0
     copies = 1.0 if is_reverse else 1 + path.duplicate
-    udp_rate = 0.0 if is_reverse else _udp_rate(experiment, mss)
-    short_rate = 0.0 if is_reverse else _short_rate(experiment, ratio)
+    udp_rate = 0.0 if is_reverse else rate_of_udp(experiment, mss)
+    short_rate = 0.0 if is_reverse else rate_of_short_flows(experiment, ratio)
     capacity = rate * ratio if rate else None
     tcp_capacity = None
     if rate is not None and capacity is not None:
-        left = _left_by_udp(experiment, rate, udp_rate, count if is_fair else 0)
+        left = rate_left_by_udp(experiment, rate, udp_rate, count if is_fair else 0)
         tcp_capacity = (capacity if left is None else left * ratio) / copies
         tcp_capacity = max(LEAST_ROOM * tcp_capacity, tcp_capacity - short_rate * ratio)
     ack_path = path.rate if is_reverse else path.reverse_rate
@@ -384,19 +370,6 @@ def _kinds(flows: tuple[FlowCase, ...]) -> tuple[tuple[FlowCase, int], ...]:
     return tuple((same[0], len(same)) for same in found.values())
 
 
-def _buffer(qdisc: str, rate: float, size: float, rtt: float, frame: int, flow_count: int, mss: int) -> float:
-    """Return the queue length at which `qdisc` drops or marks, bytes of frames."""
-    if qdisc in CODEL:
-        # Until CoDel's interval ends, each flow adds a segment per RTT.
-        grown = flow_count * mss * _CODEL_INTERVAL / rtt
-        return min(size, rate * CODEL_TARGET / 8 + grown)
-    if qdisc == "red":
-        return _RED_SHARE * size
-    if qdisc == "fq":
-        return min(size, flow_count * _FQ_PACKETS * frame)
-    return size
-
-
 def _can_simulate(path: Path, qdisc: str, algorithms: frozenset[str], is_disturbed: bool) -> bool:
     """Return whether a simulation covers the path and all senders, without UDP or a cut."""
     return (
@@ -408,39 +381,6 @@ def _can_simulate(path: Path, qdisc: str, algorithms: frozenset[str], is_disturb
         and path.reorder == 0
         and (algorithms <= LIMITED or algorithms == {"bbr"})
     )
-
-
-def _udp_rate(experiment: Experiment, mss: int) -> float:
-    flows = experiment.flows
-    if not flows.udp_streams:
-        return 0.0
-    datagram = min(flows.length or mss, 65507)
-    packets = -(-datagram // (experiment.hosts.mtu - 28))
-    return (
-        experiment.pairs
-        * flows.udp_streams
-        * flows.udp_rate
-        * (datagram + packets * _UDP_OVERHEAD)
-        / datagram
-    )
-
-
-def _short_rate(experiment: Experiment, ratio: float) -> float:
-    """Return the mean rate of the short flows' data, bit/s of frames: a large one lasts beyond the warm-up."""
-    if not experiment.has_short_flows:
-        return 0.0
-    return 8 * sum(each.bytes for each in arrivals(experiment)) / experiment.seconds / ratio
-
-
-def _left_by_udp(experiment: Experiment, rate: float, udp_rate: float, flows_in_turn: int) -> float | None:
-    """Return what UDP leaves of the link's `rate`, bit/s of frames; None without UDP."""
-    if not udp_rate:
-        return None
-    left = max(LEAST_ROOM * rate, rate - udp_rate)
-    if flows_in_turn:
-        others = experiment.pairs * experiment.flows.udp_streams
-        left = max(left, rate * flows_in_turn / (flows_in_turn + others))
-    return left
 
 
 def _offloaded_segments(experiment: Experiment, capacity: float | None, mss: int) -> float | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from tcptutor import theory
-from tcptutor.analysis.case import CODEL, CODEL_TARGET, Case
+from tcptutor.analysis.bottleneck import CODEL, CODEL_TARGET
+from tcptutor.analysis.case import Case
 
 
 class QueueLimit(msgspec.Struct, frozen=True, kw_only=True):

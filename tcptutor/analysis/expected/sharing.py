@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import msgspec
 
 from tcptutor import theory
-from tcptutor.analysis.case import LEAST_ROOM, MIN_RTO, Case, FlowCase, case_of
+from tcptutor.analysis.bottleneck import LEAST_ROOM
+from tcptutor.analysis.case import MIN_RTO, Case, FlowCase, case_of
 from tcptutor.analysis.expected.loss import RENO_SPREAD
 from tcptutor.analysis.expected.prediction import LEAST_RATE, Candidate, Stretch
 from tcptutor.base import sizes, units
