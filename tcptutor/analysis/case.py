@@ -22,7 +22,6 @@ from tcptutor.analysis.bottleneck import (
 )
 from tcptutor.base import units
 from tcptutor.spec import Experiment, Path, default_burst
-from tcptutor.spec.rate_trace import mean_rate
 from tcptutor.theory import INITIAL_WINDOW, LIMITED, sawtooth_utilisation, shared_utilisation
 
 PATH_RTT = 1e-4
@@ -344,23 +343,6 @@ def payload_ratio(experiment: Experiment) -> float:
     """Return the payload's share of a full frame: `theory.goodput_ratio` for the segment size in use."""
     payload = experiment.segment
     return payload / (payload + experiment.headers + experiment.framing)
-
-
-def path_at(experiment: Experiment, moment: float) -> Path:
-    """Return the path at `moment`, s, with all changes applied except cuts of the link."""
-    path = experiment.path
-    for change in experiment.path.all_changes:
-        if change.at <= moment + 1e-9 and change.name != "link":
-            path = path.after(change)
-    return path
-
-
-def mean_path(experiment: Experiment, moment: float, start: float, end: float) -> Path:
-    """Return the path at `moment`, s; a rate that follows a trace is its mean from `start` to `end`, s."""
-    path = path_at(experiment, moment)
-    if not path.rate_trace or end <= start:
-        return path
-    return msgspec.structs.replace(path, rate=mean_rate(path.rate_trace, start, end))
 
 
 def _kinds(flows: tuple[FlowCase, ...]) -> tuple[tuple[FlowCase, int], ...]:

@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from tcptutor.analysis.case import Case, FlowCase, case_of, flow_case, mean_path, path_at
+from tcptutor.analysis.case import Case, FlowCase, case_of, flow_case
 from tcptutor.analysis.expected.impairments import reordering_candidate, widen_tolerances
 from tcptutor.analysis.expected.loss import loss_candidates
 from tcptutor.analysis.expected.lossless import limit_candidates
 from tcptutor.analysis.expected.meeting import meeting_candidate
 from tcptutor.analysis.expected.prediction import LEAST_RATE, Candidate, Stretch
 from tcptutor.analysis.expected.sharing import own_limits
+from tcptutor.analysis.path_changes import mean_path, path_at
 from tcptutor.base import units
 from tcptutor.spec import Experiment, Hosts, Path
 from tcptutor.theory import sawtooth_mean

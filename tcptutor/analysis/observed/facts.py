@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import msgspec
 
-from tcptutor.analysis.case import Case, case_of, flow_case, mean_path, path_at
+from tcptutor.analysis.case import Case, case_of, flow_case
 from tcptutor.analysis.observed.evidence import Evidence, evidence_of_flow, evidence_of_flows
 from tcptutor.analysis.observed.figures import FlowPhase, UdpLosses, algorithms_of, phases, udp_losses
 from tcptutor.analysis.observed.flow import ARRIVED, Interval, IntervalFigures, Trace, interval_figures
@@ -25,6 +25,7 @@ from tcptutor.analysis.observed.measured import (
     Measured,
 )
 from tcptutor.analysis.observed.path import FULL, LossKind, ObservedPath, observe_path
+from tcptutor.analysis.path_changes import mean_path, path_at
 from tcptutor.spec import Experiment, Path
 
 

@@ -16,10 +16,10 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from tcptutor.analysis.case import path_at
 from tcptutor.analysis.observed.flow import ARRIVED, Trace
 from tcptutor.analysis.observed.measured import traces
 from tcptutor.analysis.observed.path import Direction
+from tcptutor.analysis.path_changes import path_at
 from tcptutor.run import SSTHRESH_INFINITE, TABLES, AckTable, Run, Sample, Table, UdpSample
 
 _STALE = 2.0

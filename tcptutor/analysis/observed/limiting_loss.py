@@ -6,10 +6,10 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from operator import attrgetter
 
-from tcptutor.analysis.case import path_at
 from tcptutor.analysis.observed.flow import IntervalFigures, Trace
 from tcptutor.analysis.observed.measured import SLACK
 from tcptutor.analysis.observed.path import Direction, LossEvent, LossKind, ObservedPath
+from tcptutor.analysis.path_changes import path_at
 from tcptutor.spec import Experiment, Path
 from tcptutor.theory.models import LOSS_BLIND
 
