@@ -23,7 +23,6 @@ from tcptutor.commands.completion import (
 from tcptutor.commands.config_group import config
 from tcptutor.commands.ending import end
 from tcptutor.commands.exits import CommandGroup
-from tcptutor.commands.history_group import runs
 from tcptutor.commands.journal_group import journal
 from tcptutor.commands.options import (
     BACKEND,
@@ -330,92 +329,8 @@ def completion(shell: str) -> None:
     print_lines([script(main, shell)])
 
 
-main.add_command(runs)
 main.add_command(journal)
 main.add_command(config)
-
-
-@main.command()
-@click.argument("name", metavar="FILE|ID", shell_complete=complete_runs)
-@click.option("--text", "as_text", is_flag=True, help="Print text, even on a terminal.")
-@FLOWS
-@JSON
-def show(**given: Any) -> None:
-    """Show a stored run, given as a file, an id from `tcptutor runs`, or `last`. Without a terminal, print it."""
-    from tcptutor.commands.runs import show_run  # noqa: PLC0415
-
-    end(show_run, **given)
-
-
-@main.command()
-@click.argument("names", metavar="FILE|ID...", nargs=-1, required=True, shell_complete=complete_runs)
-@click.option(
-    "--format",
-    "kind",
-    type=click.Choice(["csv", "json", "pcapng"]),
-    default="csv",
-    show_default=True,
-    help="csv: a row per instant and flow; json: results and columns; pcapng: packets of a run with capture=on.",
-)
-@click.option("--pcap", is_flag=True, help="The same as --format pcapng, for Wireshark and tshark.")
-@click.option(
-    "-o",
-    "--output",
-    metavar="PATH",
-    help="A file, a folder for several runs, or - for standard output. Default: next to each run file.",
-)
-@REPLACE
-@JSON
-def export(pcap: bool, kind: str, **given: Any) -> None:
-    """Write stored runs as CSV or JSON, or their captured packets.
-
-    The queue and single ACKs go to separate CSV files, and the packets of each interface to separate pcapng
-    files.
-    """
-    from tcptutor.commands.convert import export_runs  # noqa: PLC0415
-
-    end(export_runs, kind="pcapng" if pcap else kind, **given)
-
-
-@main.command()
-@click.argument("names", metavar="FILE|ID...", nargs=-1, required=True, shell_complete=complete_runs)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="PATH",
-    help="Write a picture to this .svg, .pdf or .png file instead.",
-)
-@REPLACE
-@click.option(
-    "--what",
-    metavar="NAMES",
-    default="",
-    help="Quantities of runs, separated by commas: cwnd, rtt, throughput, retransmissions, bytes, queue; or delays"
-    " of a distribution: rtt, queueing, completion. Default: all.",
-)
-@click.option(
-    "--kind",
-    type=click.Choice(["course", "distribution", "sequence"]),
-    default="course",
-    show_default=True,
-    help="course: quantities over time; distribution: share of the time, segments or transfers up to each delay;"
-    " sequence: one flow's bytes, of a run with acks=on or capture=on.",
-)
-@click.option("--flow", type=click.IntRange(min=1), help="Flow of a sequence graph. Default: 1.")
-@click.option("--span", metavar="TIMES", help="Time range of a sequence graph, such as 0.4s..0.7s.")
-@X
-@Y
-@GROUP
-@JSON
-def plot(**given: Any) -> None:
-    """Draw one or more stored runs on the same axes, or a sweep file (--x, --y and --group), in the terminal.
-
-    With -o, write a picture for paper; that needs matplotlib.
-    """
-    from tcptutor.commands.plot import PlotRequest, plot_files  # noqa: PLC0415
-
-    end(plot_files, PlotRequest(**given))
 
 
 @main.command()
@@ -442,25 +357,3 @@ def certificate(**given: Any) -> None:
     from tcptutor.commands.notebook import write_certificate  # noqa: PLC0415
 
     end(write_certificate, **given)
-
-
-@main.command("import")
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="PATH",
-    help="The run file to write. Default: among your runs.",
-)
-@REPLACE
-@set_option(
-    "path",
-    "A path parameter that the file lacks, such as rate=1Gbit/s or delay=20ms, for model predictions.",
-)
-@JSON
-def import_(**given: Any) -> None:
-    """Convert iperf3 -J (or --json-stream) output or a flent data file to a run file, and print its path."""
-    from tcptutor.commands.convert import import_file  # noqa: PLC0415
-
-    end(import_file, **given)
