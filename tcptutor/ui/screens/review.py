@@ -33,6 +33,7 @@ from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.entries import Entry
 from tcptutor.ui.widgets.page.lists import ObserveBox
+from tcptutor.ui.widgets.page.scrolling import ScrollRequested
 from tcptutor.ui.widgets.page.text import Feedback
 
 
@@ -325,8 +326,8 @@ class ReviewScreen(SavingScreen):
         if self._box is not None and not self._box.start_typing(digit):
             self._box.pick(int(digit))
 
-    @on(ActivityBox.ScrollRequested)
-    def _scroll_to_box(self, event: ActivityBox.ScrollRequested) -> None:
+    @on(ScrollRequested)
+    def _scroll_to_box(self, event: ScrollRequested) -> None:
         event.stop()
         if self._is_open:
             event.scroll(self._view)

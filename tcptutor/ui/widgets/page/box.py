@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Generic, TypeVar, get_args
+from typing import ClassVar, Generic, TypeVar, get_args
 
-from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
@@ -20,9 +17,9 @@ from tcptutor.journal.saved import Draft
 from tcptutor.run import Run
 from tcptutor.study.marking import MarkedResponse
 from tcptutor.ui.messages import HintWanted, RedrawWanted
-from tcptutor.ui.widgets.page.feedback import feedback_on
-from tcptutor.ui.widgets.page.folded import FoldTitle
-from tcptutor.ui.widgets.page.text import Feedback, Hints, Offers, inline
+from tcptutor.ui.widgets.page.feedback import feedback_on, source_line
+from tcptutor.ui.widgets.page.folded import FoldingBox, FoldTitle
+from tcptutor.ui.widgets.page.text import Feedback, Hints, Offers
 
 A = TypeVar("A", bound=Activity)
 
@@ -30,7 +27,7 @@ _PULSE_S = 0.5
 """Time for which a right answer changes the box's ground, s."""
 
 
-class ActivityBox(Vertical, Generic[A]):
+class ActivityBox(FoldingBox, Generic[A]):
     """Box of an activity: passes responses on and shows their marks; independent of the journal."""
 
     TITLE: ClassVar[str] = "Question"
@@ -41,9 +38,6 @@ class ActivityBox(Vertical, Generic[A]):
     """Name of the box's hue in the style sheet."""
     FOLDS: ClassVar[bool] = True
     """True if the box shrinks to a line once its activity is done."""
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "unfold", "unfold", show=False, priority=True, id="box.unfold")
-    ]
     HOW: ClassVar[str] = "Enter answers"
     """Instruction for giving a response."""
     TYPED: ClassVar[str] = "answer"
@@ -55,31 +49,6 @@ class ActivityBox(Vertical, Generic[A]):
 
     class DraftChanged(Message):
         """A typed or chosen draft changed."""
-
-    class ScrollRequested(Message):
-        """The box grew or got the focus, and should be fully visible, or its end if it is too long."""
-
-        def __init__(self, box: ActivityBox[Any], end: bool) -> None:
-            self.box, self.end = box, end
-            super().__init__()
-
-        def scroll(self, view: VerticalScroll) -> None:
-            """Scroll `view`, the parent of the box, as little as needed."""
-            box, height, offset = (
-                self.box.virtual_region,
-                view.scrollable_content_region.height,
-                view.scroll_offset.y,
-            )
-            if not height or not box.height:
-                return
-            is_too_long = box.height > height
-            if is_too_long and self.end:
-                target = box.bottom - height
-            elif is_too_long or box.y < offset:
-                target = box.y
-            else:
-                target = max(offset, box.bottom - height)
-            view.scroll_to(y=target, animate=False)
 
     def __init__(self, activity: A) -> None:
         super().__init__(classes=f"box -{self.KIND}")
@@ -102,15 +71,8 @@ class ActivityBox(Vertical, Generic[A]):
         self._hint = 0
         self._can_redraw = False
         """Whether the question can be asked again with other numbers."""
-        self._has_new_text = False
-        """Whether the end of the box has new text."""
         self._shows_error = False
         """Whether an error about the input is shown."""
-        self._is_touched = False
-        """True once the student used the box on this visit: then it stays open."""
-        self.is_folded = False
-        """True while only a line is shown."""
-        self._could_focus = self.can_focus
 
     # For subclasses
 
@@ -205,13 +167,6 @@ class ActivityBox(Vertical, Generic[A]):
         self.focus_entry()
         self._offer()
 
-    @property
-    def is_active(self) -> bool:
-        """Whether the focus is in the box."""
-        # Asked from the screen: a widget that is losing the focus still claims to have it.
-        focused = self.screen.focused if self.is_attached else None
-        return focused is not None and self in focused.ancestors_with_self
-
     def respond(self, given: Given, confirmed: bool = False) -> None:
         # Not a message: the key after Enter may have arrived already, and means the page after the response.
         self.answer_handler(self.activity, given, confirmed)
@@ -229,7 +184,7 @@ class ActivityBox(Vertical, Generic[A]):
         self.show_answer(response.answer)
         feedback = self.feedback(response)
         if self.recalled_page:
-            feedback = Content("\n").join([feedback, self._source(response)])
+            feedback = Content("\n").join([feedback, source_line(self.recalled_page, response.mark)])
         self.show_feedback(feedback, scroll=just_now)
         self._offer()
         self._is_touched = self._is_touched or just_now
@@ -248,7 +203,8 @@ class ActivityBox(Vertical, Generic[A]):
         is_right = self.is_right(response)
         self.update_classes({"-right": is_right is True, "-wrong": is_right is False})
         if is_right and response.final and self.FOLDS and not self._is_touched:
-            self._fold(self.summary(response))
+            title = " ".join(filter(None, (self.TITLE, self.number)))
+            self._fold(title, self.summary(response))
 
     def is_right(self, response: MarkedResponse) -> bool | None:
         """Return the mark that colors the box; None if the response is neither right nor wrong."""
@@ -258,44 +214,6 @@ class ActivityBox(Vertical, Generic[A]):
         """Return the folded box's words after its title."""
         answer = response.answer if isinstance(response.answer, str) else ""
         return Content.assemble((answer, "bold"), "   " if answer else "", (self.ask().plain, "$text-muted"))
-
-    def _fold(self, summary: Content) -> None:
-        if not self.is_folded:
-            self._could_focus, self.can_focus, self.is_folded = self.can_focus, True, True
-            self.set_class(True, "-folded")
-        title = " ".join(filter(None, (self.TITLE, self.number)))
-        line = Content.assemble(("✓ ", "bold $success"), (f"{title}  ", "bold"), summary)
-        self.query_one(".summary", FoldTitle).update(Content(line.plain.replace("\n", " "), list(line.spans)))
-
-    def unfold(self) -> None:
-        """Show all of a folded box."""
-        if self.is_folded:
-            self.can_focus, self.is_folded, self._is_touched = self._could_focus, False, True
-            self.set_class(False, "-folded")
-            self.scroll_into_view()
-
-    def action_unfold(self) -> None:
-        self.unfold()
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "unfold":
-            return self.is_folded
-        return super().check_action(action, parameters)
-
-    @on(FoldTitle.Clicked)
-    def _summary_clicked(self, message: FoldTitle.Clicked) -> None:
-        message.stop()
-        self.unfold()
-
-    def _source(self, response: MarkedResponse) -> Content:
-        """Return the source page of a review question; after a wrong answer, with the key that opens it."""
-        source = Content.assemble(("From: ", "$text-muted"), inline(self.recalled_page))
-        return (
-            source
-            if response.mark.correct
-            else source
-            + f"  ({key_name('lesson.follow')} goes there, {key_name('lesson.return')} comes back)"
-        )
 
     def feedback(self, response: MarkedResponse) -> Content:
         """Return the feedback on a response."""
@@ -403,20 +321,7 @@ class ActivityBox(Vertical, Generic[A]):
         if scroll:
             self.scroll_into_view(end=True)
 
-    # Scrolling
-
-    def scroll_into_view(self, end: bool = False) -> None:
-        """Request scrolling now and once the new text is laid out."""
-        self._has_new_text = end
-        self.call_after_refresh(self._request_scroll)
-
-    def on_resize(self) -> None:
-        # The new text is laid out only now.
-        if self._has_new_text or self.is_active:
-            self._request_scroll()
-
-    def _request_scroll(self) -> None:
-        self.post_message(self.ScrollRequested(self, self._has_new_text))
+    # Focus
 
     def on_focus(self) -> None:
         self._on_focus_gained()

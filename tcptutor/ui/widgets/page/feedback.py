@@ -6,9 +6,10 @@ import re
 
 from textual.content import Content
 
-from tcptutor.course.activity import Activity
+from tcptutor.base.key_names import key_name
+from tcptutor.course.activity import Activity, Mark
 from tcptutor.study.marking import MarkedResponse
-from tcptutor.ui.widgets.page.text import paragraphs
+from tcptutor.ui.widgets.page.text import inline, paragraphs
 
 _PRAISE = re.compile(r"^(?:Right|Yes|Correct|Exactly)[:,] *(\w)")
 """Openings of a lesson's feedback that would repeat the verdict."""
@@ -35,3 +36,11 @@ def feedback_on(response: MarkedResponse, activity: Activity) -> Content:
     if response.read:
         lines.append(Content(f"It is explained on {response.read}."))
     return Content("\n").join(lines)
+
+
+def source_line(page: str, mark: Mark) -> Content:
+    """Return the source page of a review question; after a wrong answer, with the key that opens it."""
+    source = Content.assemble(("From: ", "$text-muted"), inline(page))
+    if mark.correct:
+        return source
+    return source + f"  ({key_name('lesson.follow')} goes there, {key_name('lesson.return')} comes back)"

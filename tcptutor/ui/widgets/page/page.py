@@ -30,6 +30,7 @@ from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.folded import FoldedText
 from tcptutor.ui.widgets.page.note import NoteText
 from tcptutor.ui.widgets.page.onward import OnwardLines
+from tcptutor.ui.widgets.page.scrolling import ScrollRequested
 from tcptutor.ui.widgets.page.teacher import TeacherText
 from tcptutor.ui.widgets.page.text import linked_pages
 from tcptutor.ui.widgets.prose.illustrated import illustrated
@@ -146,8 +147,8 @@ class Page(VerticalScroll, inherit_bindings=False):
         event.stop()
         self.player.toggle(event.view)
 
-    @on(ActivityBox.ScrollRequested)
-    def _scroll_to_box(self, event: ActivityBox.ScrollRequested) -> None:
+    @on(ScrollRequested)
+    def _scroll_to_box(self, event: ScrollRequested) -> None:
         """Scroll to the complete box, unless the student is answering in a different box."""
         event.stop()
         if event.box.is_active or not self._is_busy:
