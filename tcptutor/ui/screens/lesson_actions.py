@@ -1,4 +1,4 @@
-"""Actions of a page's keys, by topic: run, responses, view, links, terminal."""
+"""Actions of a page's keys, by topic: run, responses, view, terminal."""
 
 from __future__ import annotations
 
@@ -7,51 +7,27 @@ from typing import ClassVar
 from textual import events
 from textual.binding import BindingType
 
-from tcptutor.base import places
 from tcptutor.base.key_names import key_name
-from tcptutor.course.activities.shell import ShellActivity
-from tcptutor.course.activity import Activity, Question
+from tcptutor.course.activity import Activity
 from tcptutor.course.outline import Module
 from tcptutor.course.page_record import Given
-from tcptutor.course.page_references import PageTitles
 from tcptutor.course.paths import PRETEST
-from tcptutor.course.rules import activity_rule, hint_cost
+from tcptutor.course.rules import hint_cost
 from tcptutor.course.step import Step
 from tcptutor.study import pages
 from tcptutor.study.study import Study
-from tcptutor.study.tally import question_progress
-from tcptutor.ui import bindings
-from tcptutor.ui.bindings import Entries, FooterKey
+from tcptutor.ui.bindings import FooterKey
 from tcptutor.ui.messages import HintWanted, RedrawWanted
-from tcptutor.ui.screens.activities import BOXES
-from tcptutor.ui.screens.answers import AnswersScreen
 from tcptutor.ui.screens.base import SavingScreen, Tutor
 from tcptutor.ui.screens.chart_screen import ChartScreen
-from tcptutor.ui.screens.dialogs import (
-    NetworkScreen,
-    confirm_hint,
-    confirm_run_without_prediction,
-    confirm_terminal_close,
-)
+from tcptutor.ui.screens.dialogs import confirm_hint, confirm_run_without_prediction, confirm_terminal_close
 from tcptutor.ui.screens.lesson_answers import Answers
 from tcptutor.ui.screens.lesson_body import LessonBody
-from tcptutor.ui.screens.lesson_keys import (
-    BINDINGS,
-    CHOICE_FOOTER,
-    EDGE_IDS,
-    FOOTER,
-    OTHER_KEYS,
-    SHELL_FOOTER,
-    TYPED,
-    enter_key,
-    page_footer,
-    typing_footer,
-    without,
-)
-from tcptutor.ui.screens.note import NoteScreen
+from tcptutor.ui.screens.lesson_boxes import page_boxes
+from tcptutor.ui.screens.lesson_footer import LessonFooter
+from tcptutor.ui.screens.lesson_keys import BINDINGS, FOOTER, OTHER_KEYS, TYPED
 from tcptutor.ui.widgets.bars import TopBar
 from tcptutor.ui.widgets.page.entries import Entry
-from tcptutor.ui.widgets.page.lists import ListBox
 from tcptutor.ui.widgets.page.page import Page
 from tcptutor.ui.widgets.page.track import PageTrack
 from tcptutor.ui.widgets.panel.panel import RunPanel
@@ -76,27 +52,16 @@ class LessonActions(ChartScreen, SavingScreen):
         super().__init__()
         self.module, self.step = module, step
         self._study = Study(module, step, tutor.journal)
-        posed = [self._study.posed(each) for each in step.activities if type(each) in BOXES]
-        boxes = [BOXES[type(each)](each) for each in posed]
-        titles = PageTitles(tutor.course.root or places.lessons())
-        asked = [box.activity for box in boxes if isinstance(box.activity, Question)]
+        boxes = page_boxes(self._study, tutor, self._is_marked)
         for box in boxes:
             box.answer_handler = self._respond
-            box.pulses = lambda: not tutor.motion.off_because
-            box.order = self._study.shown_order(box.activity)
-            if isinstance(box.activity, Question):
-                box.number = (
-                    f"{asked.index(box.activity) + 1}" if question_progress(step, self._study.record) else ""
-                )
-                box.recalled_page = titles.link(box.activity.recall) if box.activity.recall else ""
-            if self._is_marked:
-                box.rule = activity_rule(tutor.course.marks, box.activity.table)
         self._page = Page(module, step, boxes)
         if tutor.journal.record.pages_with_runs(but=(module.id, step.id)) < _EXPLAINED_ON:
             self._page.explain_signs()
         self._answers = Answers(self._study, self._page)
         self._bar, self._track = TopBar(), PageTrack()
         self._body = LessonBody(self._study, self._page, tutor.bench)
+        self._footer = LessonFooter(self._study, self._page, self._answers, self._body, tutor.bench)
         self._shown_trouble = ""
         self._deeper: tuple[Step, ...] = ()
         """Pages off the path that follow here."""
@@ -164,64 +129,7 @@ class LessonActions(ChartScreen, SavingScreen):
         return works
 
     def footer_keys(self) -> tuple[FooterKey, ...]:
-        if self._typing:
-            return typing_footer(self, self._page.active_box())
-        body, box = self._body, self._page.active_box()
-        if isinstance(box, ListBox) and not box.is_locked and not box.is_folded:
-            return enter_key(box), *bindings.footer_entries(self, without(CHOICE_FOOTER, *self._in_edges))
-        figure = self._page.player.current
-        following = self._next_step
-        entries = page_footer(
-            following,
-            chart_only=body.layout_state.view == "chart",
-            cursor=self.has_cursor,
-            terminal=body.terminal_open,
-            other_terminal=body.other_terminal_open,
-            playing=figure is not None and figure.playback.playing,
-            unused=self._unused_keys,
-        )
-        return bindings.footer_entries(self, self._shell_footer if self.in_pane else entries, following[0])
-
-    @property
-    def _shell_footer(self) -> Entries:
-        """Footer of the shell; it omits F9 after the last command."""
-        return SHELL_FOOTER if self._body.command else without(SHELL_FOOTER, "lesson.type-command")
-
-    @property
-    def _unused_keys(self) -> tuple[str, ...]:
-        """Ids of keys without a function on this page, or shown in the edges of its panel."""
-        used = {
-            "lesson.field": self._answers.has_due,
-            "lesson.network": self._body.network is not None,
-            "lesson.terminal": not self.tutor.bench.replays,
-        }
-        return (*(id for id, is_used in used.items() if not is_used), *self._in_edges)
-
-    @property
-    def _in_edges(self) -> tuple[str, ...]:
-        """Ids of the keys that the edges of the panel show."""
-        panel = self._body.panel
-        return EDGE_IDS if panel is not None and panel.shows_keys else ()
-
-    @property
-    def _next_step(self) -> tuple[str, str]:
-        """Ids of the keys for the next step of the page, and its label."""
-        study, side = self._study, self._body.side
-        due = study.due_before_run
-        if self.tutor.bench.busy:
-            return "cursor.toggle", "look"
-        if due is not None and not self._body.session_open:
-            return "lesson.field", "predict" if due.locked else "answer"
-        if side is not None and not self.step.has_run(study.record):
-            return "lesson.run", "run"
-        asked = [box.activity for box in self._page.boxes if study.reveals(box.activity)]
-        left = [each for each in asked if study.is_due(each)]
-        shells = [each for each in left if isinstance(each, ShellActivity)]
-        if len(left) > len(shells):
-            return "lesson.field", f"answer {len(asked) - len(left)}/{len(asked)}"
-        if shells and not self.tutor.bench.replays:
-            return ("lesson.pane" if self._body.terminal_open else "lesson.terminal", "terminal")
-        return "lesson.onward", "next"
+        return self._footer.keys(self, is_typing=self._typing)
 
     # Run
 
@@ -342,37 +250,6 @@ class LessonActions(ChartScreen, SavingScreen):
         self._body.prefer("text")
         self._page.toggle_others()
 
-    def action_network(self) -> None:
-        if self._body.network is None:
-            self.notify("This page has no network.")
-        else:
-            self.app.push_screen(NetworkScreen(lambda: self._body.network))
-
-    def action_answers(self) -> None:
-        """Show all answers given on this page."""
-        if answers := self._study.past_answers():
-            self.app.push_screen(AnswersScreen(answers, self.step.title))
-        else:
-            self.notify("You haven't answered a question on this page yet.")
-
-    def action_reference(self) -> None:
-        """Show the finished page as a reference."""
-        from tcptutor.notebook.content import NotebookSource, notebook_page  # noqa: PLC0415  # loads the analysis
-        from tcptutor.ui.screens.reference import ReferenceScreen  # noqa: PLC0415
-
-        source = NotebookSource.of(self.tutor.course, self.tutor.journal, (self.module.id, self.step.id))
-        page = notebook_page(self.module, 1 + self.module.step_ids.index(self.step.id), source)
-        self.app.push_screen(ReferenceScreen(self.step, page))
-
-    def action_note(self) -> None:
-        """Open the editor of the page's note."""
-
-        def show(_closed: None) -> None:
-            self._page.note.show(self._study.note)
-
-        editor = NoteScreen(self.tutor.journal, self.module.id, self.step.id, self.step.title)
-        self.app.push_screen(editor, show)
-
     def action_figure(self, command: str, *arguments: int) -> None:
         """Move the figure in view: toggle, step or change_speed."""
         getattr(self._page.player, command)(*arguments)
@@ -416,31 +293,6 @@ class LessonActions(ChartScreen, SavingScreen):
         """True if Enter turns the page: no open question or panel has the focus."""
         box = self._page.active_box()
         return self.focused in (None, self._page) or (box is not None and box.is_locked and not box.is_folded)
-
-    # Links
-
-    async def action_follow(self) -> None:
-        """Open the page that this page names; of several, ask which."""
-        named = self._page.linked_pages()
-        if not named:
-            self.notify("This page names no other page.")
-            return
-        if len(named) == 1:
-            self._open_named(next(iter(named)))
-            return
-        from tcptutor.ui.screens.workbench_lists import Choice, ChooseScreen  # noqa: PLC0415  # seldom needed
-
-        listing = ChooseScreen("Go to a page named here", "")
-        await self.app.push_screen(listing, self._open_named)
-        listing.put([Choice(page, words) for page, words in named.items()])
-
-    def _open_named(self, page: str | None) -> None:
-        if page:
-            # Not within this screen's own handler, which would wait for its own end.
-            self.app.call_later(self.tutor.action_open_page, page)
-
-    async def action_return_from_link(self) -> None:
-        await self.tutor.return_from_link()
 
     # Terminal
 

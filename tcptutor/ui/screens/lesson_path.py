@@ -1,4 +1,4 @@
-"""Where a page leads: onward along the student's path, to deeper pages, and past the end of a module."""
+"""Where a page leads: onward along the path, to deeper pages, by links, and past the end of a module."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from tcptutor.base.key_names import key_name
 from tcptutor.course.paths import PRETEST
 from tcptutor.study import pages
 from tcptutor.study.pages import ModulePage
-from tcptutor.ui.screens.lesson_actions import LessonActions
+from tcptutor.ui.screens.lesson_overlays import LessonOverlays
 from tcptutor.ui.screens.module_end import module_end
 from tcptutor.ui.widgets.page.onward import OnwardLines
 from tcptutor.ui.widgets.page.track import PageTrack
 
 
-class LessonPath(LessonActions):
+class LessonPath(LessonOverlays):
     """Screen of a page that leads to others."""
 
     _is_leaving_unfinished = False
@@ -67,6 +67,29 @@ class LessonPath(LessonActions):
     async def action_deeper(self) -> None:
         if self._deeper:
             await self.tutor.open_step(self.module, self._deeper[0])
+
+    async def action_follow(self) -> None:
+        """Open the page that this page names; of several, ask which."""
+        named = self._page.linked_pages()
+        if not named:
+            self.notify("This page names no other page.")
+            return
+        if len(named) == 1:
+            self._open_named(next(iter(named)))
+            return
+        from tcptutor.ui.screens.workbench_lists import Choice, ChooseScreen  # noqa: PLC0415  # seldom needed
+
+        listing = ChooseScreen("Go to a page named here", "")
+        await self.app.push_screen(listing, self._open_named)
+        listing.put([Choice(page, words) for page, words in named.items()])
+
+    def _open_named(self, page: str | None) -> None:
+        if page:
+            # Not within this screen's own handler, which would wait for its own end.
+            self.app.call_later(self.tutor.action_open_page, page)
+
+    async def action_return_from_link(self) -> None:
+        await self.tutor.return_from_link()
 
     def on_page_track_chosen(self, message: PageTrack.Chosen) -> None:
         self.app.call_later(self.tutor.open_step, self.module, self.module.steps[message.number])
