@@ -75,15 +75,17 @@ REPLACE = click.option(
 )
 
 
-def output_option(default: str, description: str) -> Callable[[_Command], _Command]:
+def output_option(
+    default: str | None, description: str, metavar: str = "FILE"
+) -> Callable[[_Command], _Command]:
     """Return the option -o for the file that a command writes."""
     return click.option(
         "-o",
         "--output",
         type=click.Path(path_type=Path),
-        default=Path(default),
+        default=Path(default) if default else None,
         show_default=True,
-        metavar="FILE",
+        metavar=metavar,
         help=description,
     )
 

@@ -11,7 +11,7 @@ from tcptutor.commands.completion import EXPERIMENTS_AND_PAGES, complete_runs
 from tcptutor.commands.ending import end
 from tcptutor.commands.exits import CommandGroup
 from tcptutor.commands.group import main
-from tcptutor.commands.options import FLOWS, GROUP, JSON, REPLACE, X, Y, set_option
+from tcptutor.commands.options import FLOWS, GROUP, JSON, REPLACE, X, Y, output_option, set_option
 
 _LIST = "list"
 
@@ -153,13 +153,7 @@ def export(pcap: bool, kind: str, **given: Any) -> None:
 
 @main.command()
 @click.argument("names", metavar="FILE|ID...", nargs=-1, required=True, shell_complete=complete_runs)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="PATH",
-    help="Write a picture to this .svg, .pdf or .png file instead.",
-)
+@output_option(None, "Write a picture to this .svg, .pdf or .png file instead.", "PATH")
 @REPLACE
 @click.option(
     "--what",
@@ -194,13 +188,7 @@ def plot(**given: Any) -> None:
 
 @main.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="PATH",
-    help="The run file to write. Default: among your runs.",
-)
+@output_option(None, "The run file to write. Default: among your runs.", "PATH")
 @REPLACE
 @set_option(
     "path",

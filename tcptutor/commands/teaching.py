@@ -11,7 +11,7 @@ from tcptutor.commands.completion import PAGES, complete_courses
 from tcptutor.commands.ending import end
 from tcptutor.commands.exits import CommandGroup
 from tcptutor.commands.group import main
-from tcptutor.commands.options import BACKEND, CLOCK, COURSE, JSON, REPLACE
+from tcptutor.commands.options import BACKEND, CLOCK, COURSE, JSON, REPLACE, output_option
 
 
 @main.command()
@@ -121,13 +121,7 @@ def course_translate(**given: Any) -> None:
 
 @course.command("pack")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="The file to write. Default: ID.tcpcourse.",
-)
+@output_option(None, "The file to write. Default: ID.tcpcourse.")
 @REPLACE
 @JSON
 def course_pack(**given: Any) -> None:

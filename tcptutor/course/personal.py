@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 
 SEEDS = 2**32
 """Run seeds are in [0, SEEDS)."""
@@ -36,6 +36,21 @@ def review_seed(identity: str, module: str, step: str, activity: str, asked: int
     `again` counts from 1 when the numbers have to differ.
     """
     return "/".join([identity, module, step, activity, "review", str(asked), str(again)])
+
+
+def draw_again(draw: Callable[[int], dict[str, str]], *known: Mapping[str, str]) -> dict[str, str]:
+    """Draw until the numbers differ from the known ones, at most `DRAWS_AGAIN` times.
+
+    Args:
+        draw: Draws numbers in an attempt, which counts from 0.
+        known: Numbers that the student has already seen.
+    """
+    drawn = draw(0)
+    for attempt in range(1, DRAWS_AGAIN):
+        if drawn not in known:
+            break
+        drawn = draw(attempt)
+    return drawn
 
 
 def order_seed(identity: str, module: str, step: str, activity: str) -> str:

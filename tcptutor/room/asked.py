@@ -266,11 +266,12 @@ def _listed_round(activity: Listed, order: Sequence[int], context: MarkContext) 
 def _numeric_rounds(activity: Numeric, seed: str, module: str, page: str) -> tuple[AskedRound, AskedRound]:
     """Return the question for both rounds, with different numbers if it draws numbers."""
     first = activity.draw_numbers(personal.question_seed(seed, module, page, activity.id, 0))
-    second = first
-    for again in range(1, personal.DRAWS_AGAIN + 1):
-        second = activity.draw_numbers(personal.question_seed(seed, module, page, activity.id, 1, again))
-        if second != first:
-            break
+    second = personal.draw_again(
+        lambda again: activity.draw_numbers(
+            personal.question_seed(seed, module, page, activity.id, 1, again + 1)
+        ),
+        first,
+    )
     posed = [activity.with_numbers(draw) for draw in (first, second)]
     return AskedRound(text=posed[0].prompt, numeric=posed[0]), AskedRound(
         text=posed[1].prompt, numeric=posed[1]

@@ -65,12 +65,9 @@ class DrawnNumbers:
         return self._different_draw(activity, attempts, latest.draw if latest is not None else {})
 
     def _different_draw(self, activity: Activity, attempts: int, before: dict[str, str]) -> dict[str, str]:
-        drawn = before
-        for more in range(personal.DRAWS_AGAIN):
-            drawn = activity.draw_numbers(self._draw_seed(activity, attempts, more))
-            if drawn != before:
-                break
-        return drawn
+        return personal.draw_again(
+            lambda more: activity.draw_numbers(self._draw_seed(activity, attempts, more)), before
+        )
 
     def _draw_seed(self, activity: Activity, attempts: int, more: int) -> str:
         """Return a seed that differs per student and stays the same until the next answer."""

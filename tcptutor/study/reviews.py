@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tcptutor.base.errors import JournalError, UsageError
@@ -120,11 +121,11 @@ class ReviewQuestion:
 def _new_draw(card: ReviewCard, identity: str, times: int) -> dict[str, str]:
     """Draw numbers that differ from the latest numbers on the page and from the previous draw."""
     on_page = card.record.latest.draw if card.record.latest else {}
+
+    def draw(asked: int, again: int) -> dict[str, str]:
+        return card.question.draw_numbers(personal.review_seed(identity, *card.id, asked, again))
+
     drawn: dict[str, str] = {}
     for asked in range(len(card.record.recalls) + times + 1):
-        before = drawn
-        for again in range(personal.DRAWS_AGAIN):
-            drawn = card.question.draw_numbers(personal.review_seed(identity, *card.id, asked, again))
-            if drawn not in (before, on_page):
-                break
+        drawn = personal.draw_again(partial(draw, asked), drawn, on_page)
     return drawn
