@@ -16,6 +16,7 @@ from tcptutor.study.matching import IndexedEntry, PaletteEntry, indexed
 from tcptutor.ui.history_state import HistoryState
 from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.widgets.history.run_table import results, settings_of, title
+from tcptutor.ui.workers import start_worker
 
 _MOST_SUMMARIZED = 20
 """Runs to summarize before the others are found, 0.1 s each."""
@@ -59,7 +60,7 @@ def _entry(screen: TutorScreen, run: ListedRun, titles: dict[tuple[str, str], st
 
 
 def _open(screen: TutorScreen, run: ListedRun) -> None:
-    screen.app.run_worker(_load_and_show(screen, run))
+    start_worker(screen.app, _load_and_show, screen, run)
 
 
 async def _load_and_show(screen: TutorScreen, run: ListedRun) -> None:

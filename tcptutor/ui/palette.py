@@ -12,6 +12,7 @@ from tcptutor.study.matching import PaletteEntry
 from tcptutor.ui import bindings
 from tcptutor.ui.screens.base import Tutor, TutorScreen
 from tcptutor.ui.themes import LOOKS
+from tcptutor.ui.workers import start_worker
 
 _SCREEN_PREFIXES = ("lesson.", "workbench.", "home.", "review.", "history.")
 """Prefixes of the ids of screen-specific keys."""
@@ -40,7 +41,7 @@ def _actions(screen: TutorScreen) -> Iterator[PaletteEntry]:
 
 def _run_action(screen: Screen[Any], action: str) -> None:
     # A worker of the app: in a task of the screen, turning the page would wait for its own end.
-    screen.app.run_worker(screen.run_action(action))
+    start_worker(screen.app, screen.run_action, action)
 
 
 def _courses(tutor: Tutor) -> Iterator[PaletteEntry]:

@@ -15,6 +15,7 @@ from tcptutor.study import pages
 from tcptutor.study.own_course import OwnCourse
 from tcptutor.study.pages import ModulePage
 from tcptutor.ui.choosing_app import ChoosingApp
+from tcptutor.ui.workers import start_worker
 
 if TYPE_CHECKING:
     from tcptutor.course.step import Step
@@ -106,7 +107,7 @@ class StudyApp(ChoosingApp):
             if isinstance(self.screen, LessonScreen):
                 await self.screen.show_activity(activity)
 
-        self.run_worker(show())
+        start_worker(self, show)
 
     def action_open_page(self, page: str) -> None:
         """Follow a link to the page MODULE/PAGE."""

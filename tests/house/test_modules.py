@@ -1,4 +1,4 @@
-"""Conventions of all modules: unique class names, no circular imports, types decoded by one module."""
+"""Conventions of all modules: unique names, no circular imports, one module that decodes types, one for workers."""
 
 from __future__ import annotations
 
@@ -50,6 +50,17 @@ def test_one_module_decodes_types() -> None:
                     found.append((path, words))
     others = {path.removeprefix("tcptutor/") for path, _ in found} - {"base/decoding.py"}
     assert others == IMPORTED_FIRST, listed(found)
+
+
+def test_one_module_starts_workers() -> None:
+    """A coroutine given to Textual's own method is never awaited if the app ends before the worker starts."""
+    found = list[tuple[str, str]]()
+    for path, module in modules():
+        for node in ast.walk(module):
+            if isinstance(node, ast.Call) and (words := ast.unparse(node.func)).endswith(".run_worker"):
+                in_thread = any(keyword.arg == "thread" for keyword in node.keywords)
+                found += [] if in_thread else [(path, words)]
+    assert [path for path, _ in found] == ["tcptutor/ui/workers.py"], listed(found)
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:

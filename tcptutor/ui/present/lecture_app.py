@@ -13,6 +13,7 @@ from tcptutor.journal.saved import Settings
 from tcptutor.room.client import Interrupted
 from tcptutor.room.protocol import FromTerminal, LectureEnded
 from tcptutor.ui.frame import MINIMUM, Frame
+from tcptutor.ui.workers import start_worker
 
 
 class LectureMessages(Protocol):
@@ -54,7 +55,7 @@ class LectureApp(Frame, inherit_bindings=False):
         """True while the lecture process answers."""
 
     def on_mount(self) -> None:
-        self.run_worker(self._follow(), group="lecture")
+        start_worker(self, self._follow, group="lecture")
 
     @property
     def come_back(self) -> str:

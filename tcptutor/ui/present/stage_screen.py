@@ -33,6 +33,7 @@ from tcptutor.ui.present.stage_slide import StageSlide
 from tcptutor.ui.present.stage_view import StageView
 from tcptutor.ui.widgets.chart.line_panel import Pace
 from tcptutor.ui.widgets.prose.playback import Playback
+from tcptutor.ui.workers import start_worker
 
 _DRAW_INTERVAL_S = 0.25
 """Minimum seconds between two drawings of a run."""
@@ -125,7 +126,7 @@ class StageScreen(LectureScreen):
             self.run.end()
             self._pace.request()
         if self._slides is not None and self._slides.lacks_curve(talk):
-            self.run_worker(self._measure_curve(self._slides, talk), group="curve")
+            start_worker(self, self._measure_curve, self._slides, talk, group="curve")
         if self._slides is not None and before.place != talk.place:
             motion = self._slides.motion(talk)
             self._playback = Playback.at_rest(motion) if motion is not None else None
@@ -326,7 +327,7 @@ class StageScreen(LectureScreen):
         # A room experiment shows no chart, which would take long with its many flows.
         if not self._is_computing and self.talk.flows is None:
             self._is_computing = True
-            self.run_worker(self._draw_run(), group="run")
+            start_worker(self, self._draw_run, group="run")
 
     async def _draw_run(self) -> None:
         run = self._latest_run

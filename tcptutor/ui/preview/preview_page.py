@@ -15,6 +15,7 @@ from tcptutor.ui.screens.base import WIDE, Tutor, TutorScreen
 from tcptutor.ui.screens.lesson import LessonScreen
 from tcptutor.ui.screens.lesson_layout import Layout
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
+from tcptutor.ui.workers import start_worker
 
 _NEXT_TO = 120
 """Columns from which the linter's problems are next to the page."""
@@ -48,7 +49,7 @@ class PreviewPage(LessonScreen):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self.run_worker(self._restore_place())
+        start_worker(self, self._restore_place)
 
     def _show_place(self) -> None:
         now = next((each for each in self.tutor.course.modules if each.id == self.module.id), None)

@@ -29,6 +29,7 @@ from tcptutor.study import background
 from tcptutor.ui.screens.stored import StoredScreen
 from tcptutor.ui.screens.table_screen import TableScreen
 from tcptutor.ui.widgets.bars import TopBar
+from tcptutor.ui.workers import start_worker
 
 _FOOTER = (
     ("table.open", "open"),
@@ -129,7 +130,7 @@ class PageScreen(TableScreen):
         self.query_one(TopBar).show_place(
             f"{self._student} · {first.module}/{first.page}", f"{self._student} · {first.page}"
         )
-        self.run_worker(self._read_runs())
+        start_worker(self, self._read_runs)
 
     def show_lab(self) -> None:
         """Show the page's marks in place of the lab."""

@@ -18,6 +18,7 @@ from tcptutor.ui.bindings import FooterKey
 from tcptutor.ui.closing import WorkersEndFirst
 from tcptutor.ui.widgets.bars import KeyBar
 from tcptutor.ui.widgets.hit_list import HitList, marked
+from tcptutor.ui.workers import start_worker
 
 
 class FindScreen(WorkersEndFirst, ModalScreen[PaletteEntry | None]):
@@ -65,7 +66,7 @@ class FindScreen(WorkersEndFirst, ModalScreen[PaletteEntry | None]):
     def on_mount(self) -> None:
         self.query_one(Input).focus()
         self._search("")
-        self.run_worker(self._add_runs())
+        start_worker(self, self._add_runs)
 
     async def _add_runs(self) -> None:
         self.add_entries(await self._find_runs())

@@ -32,6 +32,7 @@ from tcptutor.ui.screens.stored import OpenedRunScreen
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.history.run_table import RunTable, about, title, when
 from tcptutor.ui.widgets.page.entries import Entry
+from tcptutor.ui.workers import start_worker
 
 _SAVE_EVERY = 25
 """New summaries between two writings of the index."""
@@ -178,8 +179,7 @@ class HistoryScreen(TutorScreen):
 
     def _start(self, work: Callable[[], Coroutine[Any, Any, None]], group: str) -> None:
         """Start a worker that replaces its group's workers; deletions run in sequence."""
-        # A function: a coroutine would never be awaited if the screen is left before the worker starts.
-        self.run_worker(work, group=group, exclusive=group != _DELETION)  # type: ignore[arg-type]
+        start_worker(self, work, group=group, exclusive=group != _DELETION)
 
     def bench_changed(self, message: Message) -> None:
         super().bench_changed(message)

@@ -28,6 +28,7 @@ from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.chart.comparison import comparison_run
 from tcptutor.ui.widgets.history.overlay import OverlaidRun, OverlayPanel
+from tcptutor.ui.workers import start_worker
 
 _RIGHT = (False, True, True, True)
 _GAP = 3
@@ -59,7 +60,7 @@ class ComparisonScreen(TutorScreen):
         super().on_mount()
         self.query_one(TopBar).show_place("Two runs")
         self._draw()
-        self.run_worker(self._compare())
+        start_worker(self, self._compare)
 
     def fit(self, wide: bool, tall: bool) -> None:
         super().fit(wide, tall)
@@ -140,7 +141,7 @@ class OverlayScreen(TutorScreen):
     def on_mount(self) -> None:
         super().on_mount()
         self.query_one(TopBar).show_place(f"{len(self._runs)} runs over each other")
-        self.run_worker(self._load())
+        start_worker(self, self._load)
 
     async def _load(self) -> None:
         found = []

@@ -35,6 +35,7 @@ from tcptutor.ui.widgets.chart.edge import EdgeKeys
 from tcptutor.ui.widgets.home.text import name_of
 from tcptutor.ui.widgets.page.box import ActivityBox
 from tcptutor.ui.widgets.page.entries import Entry
+from tcptutor.ui.workers import start_worker
 
 _PREFETCH_AFTER = 1.0
 """Seconds on a page before its run is prefetched, to skip pages that are only passed by."""
@@ -120,7 +121,7 @@ class LessonScreen(LessonPath):
         self._show_goals()
         self._page.player.start(self.tutor.motion, self.keys_changed)
         if self._body.terminal_open:
-            self.run_worker(self._body.show_terminal())
+            start_worker(self, self._body.show_terminal)
         else:
             self.set_timer(_PREFETCH_AFTER, self._prefetch_run)
 

@@ -29,6 +29,7 @@ from tcptutor.ui.widgets.chart.scene import OwnPrediction
 from tcptutor.ui.widgets.panel import preview
 from tcptutor.ui.widgets.panel.panel import RunPanel
 from tcptutor.ui.widgets.panel.preview import Guess
+from tcptutor.ui.workers import start_worker
 
 WHAT_IFS = 3
 """Maximum number of what-ifs in the table of runs."""
@@ -74,7 +75,7 @@ class RunSide(Side):
         else:
             self._show_idle()
         if self.study.run is None:
-            self.widget.run_worker(self._recall())
+            start_worker(self.widget, self._recall)
 
     @property
     def environment(self) -> Environment | None:

@@ -19,6 +19,7 @@ from tcptutor.ui.messages import RunLoaded, SweepEnded, SweepUpdated
 from tcptutor.ui.screens.side import LOADING, Side
 from tcptutor.ui.screens.stored import CellScreen
 from tcptutor.ui.widgets.sweep.panel import SweepPanel, progress
+from tcptutor.ui.workers import start_worker
 
 
 class SweepSide(Side):
@@ -50,7 +51,7 @@ class SweepSide(Side):
         else:
             self.study.reading = True
             self._show_idle()
-            self.widget.run_worker(self._recall())
+            start_worker(self.widget, self._recall)
 
     @property
     def environment(self) -> Environment | None:
@@ -177,7 +178,9 @@ class SweepSide(Side):
         if live is None or not cells:
             self.widget.show_message("No run at this value yet.")
             return
-        self.widget.run_worker(self._open_run(live, live.counted_cells(at)[-1].run, self.activity.values[at]))
+        start_worker(
+            self.widget, self._open_run, live, live.counted_cells(at)[-1].run, self.activity.values[at]
+        )
 
     async def _open_run(self, live: LiveSweep, id: str, value: str) -> None:
         run = live.runs.get(id) or await background.first_readable([live.files.get(id, "")])

@@ -27,6 +27,7 @@ from tcptutor.ui.screens.dialogs import ResetChoice, ResetScreen
 from tcptutor.ui.screens.filtered_list import FilteredListScreen
 from tcptutor.ui.widgets import page_rows as rows
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
+from tcptutor.ui.workers import start_worker
 
 _WITHOUT_FIELD = ("turn", "keep", "type", "skip", "bookmark", "reset")
 """Actions with keys that the focused field takes as text."""
@@ -102,7 +103,7 @@ class MapScreen(FilteredListScreen[MapPage], SavingScreen):
         self._written = self.tutor.journal.event_count
         self._read()
         self._filter(self._first_page())
-        self.run_worker(self._find_due())
+        start_worker(self, self._find_due)
 
     async def _find_due(self) -> None:
         from tcptutor.study.reviews import find_now  # noqa: PLC0415  # the map is shown before

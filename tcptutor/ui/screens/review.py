@@ -35,6 +35,7 @@ from tcptutor.ui.widgets.page.entries import Entry
 from tcptutor.ui.widgets.page.lists import ObserveBox
 from tcptutor.ui.widgets.page.scrolling import ScrollRequested
 from tcptutor.ui.widgets.page.text import Feedback
+from tcptutor.ui.workers import start_worker
 
 
 class ReviewScreen(SavingScreen):
@@ -98,7 +99,7 @@ class ReviewScreen(SavingScreen):
     def _go_on(self) -> None:
         """Show the question at hand, or the end."""
         self._question = self._box = None
-        self.run_worker(self._show(), exclusive=True)
+        start_worker(self, self._show, exclusive=True)
 
     async def _show(self) -> None:
         if self._is_at_end:

@@ -21,6 +21,7 @@ from tcptutor.study.lab_state import place
 from tcptutor.ui.screens.chart_screen import ChartScreen
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.panel.panel import RunPanel
+from tcptutor.ui.workers import start_worker
 
 
 class StoredScreen(ChartScreen):
@@ -63,7 +64,7 @@ class StoredScreen(ChartScreen):
     def on_mount(self) -> None:
         self.query_one(TopBar).show_place(self._place_name)
         self.set_class(not self._run.samples, "-flows")
-        self.run_worker(self._show())
+        start_worker(self, self._show)
 
     async def _show(self) -> None:
         flows = await background.flow_results(self._run)

@@ -25,6 +25,7 @@ from tcptutor.ui.screens.what_if_ask import AskWhatIf
 from tcptutor.ui.widgets.bars import KeyBar, TopBar
 from tcptutor.ui.widgets.panel.panel import RunPanel
 from tcptutor.ui.workbench import PLACE
+from tcptutor.ui.workers import start_worker
 
 
 def ask(app: App[Any], bench: Bench, base: WhatIfBase) -> None:
@@ -148,7 +149,7 @@ class WhatIfScreen(ChartScreen):
         self._update_run(live)
         self._panel.show(live, None)
         if live is self._live:
-            self.run_worker(self._compare(live))
+            start_worker(self, self._compare, live)
         elif not live.run.complete:
             why = f": {live.problem}" if live.problem else ""
             self._say(f"Your run could not be repeated{why}. Esc goes back.")

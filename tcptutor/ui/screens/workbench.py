@@ -32,6 +32,7 @@ from tcptutor.ui.widgets.page.entries import Entry
 from tcptutor.ui.widgets.panel.panel import RunPanel
 from tcptutor.ui.widgets.workbench.panel import KnobPanel, WorkbenchPanel
 from tcptutor.ui.workbench import PLACE, Workbench
+from tcptutor.ui.workers import start_worker
 
 _TYPING = (FooterKey((("Enter", "enter"),), "accept"), FooterKey((("Esc", "escape"),), "leave field"))
 _TYPED = ("move", "turn", "group", "type", "compare", "save", "start_from", "command", "back")
@@ -355,7 +356,7 @@ class WorkbenchScreen(ChartScreen):
         self._due, self._to_front = True, to_front
         if not self._working and self._workbench.ready:
             self._working = True
-            self.run_worker(self._forecast_while_due(), group="forecast")
+            start_worker(self, self._forecast_while_due, group="forecast")
 
     async def _forecast_while_due(self) -> None:
         try:

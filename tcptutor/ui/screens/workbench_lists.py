@@ -31,6 +31,7 @@ from tcptutor.ui.widgets.bars import KeyBar
 from tcptutor.ui.widgets.chart.comparison import comparison_run
 from tcptutor.ui.widgets.history.run_table import results, settings_of, title, when
 from tcptutor.ui.workbench import MAX_COMPARISONS, Workbench
+from tcptutor.ui.workers import start_worker
 
 _SAVED, _EXPERIMENT = "saved:", "experiment:"
 
@@ -49,7 +50,7 @@ class ComparisonList:
         title = f"Runs to compare, up to {MAX_COMPARISONS}"
         listing = ChooseScreen(title, "loading your runs …", tick=lambda id: self._tick(id, listing))
         shown = self._screen.app.push_screen(listing)
-        self._screen.run_worker(self._fill(listing, shown), group="lists")
+        start_worker(self._screen, self._fill, listing, shown, group="lists")
 
     async def _fill(self, listing: ChooseScreen, shown: Awaitable[None]) -> None:
         await shown
@@ -89,7 +90,7 @@ class ComparisonList:
             return f"already comparing {MAX_COMPARISONS} runs: remove one first"
         else:
             self._loading.add(id)
-            self._screen.run_worker(self._put(id, listing), group="lists")
+            start_worker(self._screen, self._put, id, listing, group="lists")
         return ""
 
     async def _put(self, id: str, listing: ChooseScreen) -> None:
@@ -116,7 +117,7 @@ class StartList:
         """Show the list."""
         listing = ChooseScreen("Start from", "loading the course …", remove=self._remove)
         self._screen.app.push_screen(listing, self._start_from)
-        self._screen.run_worker(self._fill(listing), group="lists")
+        start_worker(self._screen, self._fill, listing, group="lists")
 
     async def _fill(self, listing: ChooseScreen) -> None:
         kept: tuple[SavedBench, ...] = ()

@@ -17,6 +17,7 @@ from tcptutor.ui.line_meter import LineMeter
 from tcptutor.ui.widgets.chart import axes, chart, edge, strips, warmup
 from tcptutor.ui.widgets.chart.edge import EdgeKeys
 from tcptutor.ui.widgets.slices import SlicedLines
+from tcptutor.ui.workers import start_worker
 
 DRAW_INTERVAL_S = 0.5
 """Minimum seconds between two drawings of a live run."""
@@ -134,8 +135,7 @@ class LinePanel(SlicedLines):
         self._requested = True
         if not self._drawing and self.is_attached:
             self._drawing = True
-            # A function: a coroutine would never be awaited if the app ends before the worker starts.
-            self.run_worker(self._draw_while_due, group="panel")  # type: ignore[arg-type]
+            start_worker(self, self._draw_while_due, group="panel")
 
     async def _draw_while_due(self) -> None:
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ from tcptutor.course.page_record import PREDICT
 from tcptutor.journal import Journal
 from tcptutor.study import pages
 from tcptutor.ui.widgets.home.text import LABEL, name_of
+from tcptutor.ui.workers import start_worker
 
 _MOST_COLUMNS, _FEWEST_COLUMNS = 60, 16
 """Columns of the chart next to the modules, and below them."""
@@ -68,9 +68,8 @@ class LastRun(Static):
         if target is None or (self._finished is not None and self._finished.file == file):
             return
         prediction = journal.record.page(last.module, last.step).activity(PREDICT)
-        # A function: a coroutine would never be awaited if the screen is left before the worker starts.
-        loading = partial(self._load, name_of(*target), last.module, last.step, file, prediction.factor)
-        self.run_worker(loading, exclusive=True, group="last-run")  # type: ignore[arg-type]
+        of_last = name_of(*target), last.module, last.step, file, prediction.factor
+        start_worker(self, self._load, *of_last, exclusive=True, group="last-run")
 
     async def _load(self, place: str, module: str, step: str, file: Path, factor: float | None) -> None:
         """Read the run in `file` of a page; `factor` is how far the page's prediction was off."""

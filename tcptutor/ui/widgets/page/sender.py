@@ -14,6 +14,7 @@ from tcptutor.figures.lines import Line
 from tcptutor.run import Run
 from tcptutor.ui.widgets.page.lists import ObserveBox
 from tcptutor.ui.widgets.prose.figure import FigureView
+from tcptutor.ui.workers import start_worker
 
 if TYPE_CHECKING:
     from tcptutor.ui.widgets.readout.packet_steps import PacketSteps
@@ -44,7 +45,7 @@ class SenderBox(ObserveBox):
         yield from super().compose_entry()
 
     def show_run(self, run: Run) -> None:
-        self.run_worker(self._draw(run), exclusive=True, group="instant")
+        start_worker(self, self._draw, run, exclusive=True, group="instant")
 
     async def _draw(self, run: Run) -> None:
         assert isinstance(self.activity, SenderQuestion)

@@ -34,6 +34,7 @@ from tcptutor.ui.widgets.panel.preview import Guess
 from tcptutor.ui.widgets.readout import cursor_view
 from tcptutor.ui.widgets.readout.cursor import Cursor, nearest_loss, neighboring_loss
 from tcptutor.ui.widgets.readout.inspection import Inspection
+from tcptutor.ui.workers import start_worker
 
 if TYPE_CHECKING:
     from tcptutor.ui.widgets.readout.packet_steps import PacketSteps
@@ -294,7 +295,7 @@ class RunPanel(LinePanel):
         """Analyze the run in a thread, unless the analysis covers the cursor already."""
         inspection, cursor = self._inspection, self._cursor
         if inspection is not None and cursor is not None and inspection.start_analysis(cursor.t):
-            self.run_worker(self._analyze(inspection), group="insight")
+            start_worker(self, self._analyze, inspection, group="insight")
 
     async def _analyze(self, inspection: Inspection) -> None:
         await inspection.analyze(background.insight)
