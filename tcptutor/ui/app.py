@@ -8,7 +8,7 @@ import gc
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import PurePath
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events, on
 from textual.binding import BindingType
@@ -37,6 +37,7 @@ from tcptutor.ui.screens.base import TutorScreen
 from tcptutor.ui.screens.home import HomeScreen
 from tcptutor.ui.study_app import StudyApp
 from tcptutor.ui.widgets.home.facts import HomeCopy, HomeFacts, gather
+from tcptutor.ui.workers import start_worker
 
 if TYPE_CHECKING:
     from tcptutor.backends.lab import Lab
@@ -117,6 +118,11 @@ class TutorApp(StudyApp):
         else:
             self.exit()
 
+    def exit(self, *args: Any, **how: Any) -> None:
+        if self.has_bench and not self.is_leaving:
+            self.bench.stop_for_exit()  # exiting may take seconds, in which a run would go on unseen
+        super().exit(*args, **how)
+
     def get_default_screen(self) -> Screen[None]:
         return HomeScreen()
 
@@ -133,9 +139,9 @@ class TutorApp(StudyApp):
     def _begin(self) -> None:
         gc.enable()  # disabled by `start.run_app` until the first frame
         self._complete_start()
-        self.run_worker(self._start_lab(), group="lab")
+        start_worker(self, self._start_lab, group="lab")
         self.run_worker(_import_page_modules, thread=True, group="preload")
-        self.run_worker(self._read_lessons(), group="course")
+        start_worker(self, self._read_lessons, group="course")
         self.set_interval(_LOOK_AGAIN, self._look_again)
 
     def _complete_start(self) -> None:

@@ -147,15 +147,20 @@ class Bench:
         if self._running is not None:
             self._running.cancel()
 
-    async def close(self) -> None:
-        """Stop everything and close the lab. Never raises."""
+    def stop_for_exit(self) -> None:
+        """Stop the run or sweep because the app is closing, keeping its data."""
         if self._conducted is not None:
             self._conducted.stopped = CLOSED
         if self._sweeping is not None:
             self._sweeping.stopped = CLOSED
+        self.stop()
+
+    async def close(self) -> None:
+        """Stop everything and close the lab. Never raises."""
+        self.stop_for_exit()
+        if self._warming is not None:
+            self._warming.cancel()
         tasks = [task for task in (self._running, self._warming) if task is not None]
-        for task in tasks:
-            task.cancel()
         await asyncio.gather(self.session.close(), *tasks, return_exceptions=True)
         await self._lab.close()
 

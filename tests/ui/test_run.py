@@ -14,6 +14,7 @@ from tcptutor.journal import Journal
 from tcptutor.run import Fidelity
 from tcptutor.study.live import Live
 from tcptutor.ui.app import TutorApp
+from tcptutor.ui.line_meter import LineMeter
 from tcptutor.ui.widgets.panel.panel import RunPanel
 from tcptutor.wire.protocol import VERSION, Ready
 from tests.journal.conftest import latest_run, predict
@@ -115,6 +116,21 @@ async def test_stop_keeps_what_arrived_and_says_that_it_was_cut_short(make_app, 
         lab.hold_at = None
         await pilot.press("r")
         assert (await ended(pilot, before=stopped)).run.complete
+
+
+async def test_leaving_stops_it_before_the_app_has_ended(make_app, lab, journal, monkeypatch) -> None:
+    """A closed terminal answers nothing, and the app waits a while for its answer."""
+    lab.hold_at = 8.0
+    monkeypatch.setattr(LineMeter, "will_answer", True)
+    async with opened(make_app) as pilot:
+        await pilot.press("x", "y")
+        await held(pilot, 8.0)
+        pilot.app.exit()
+        lab.go_on.set()
+        await until(pilot, lambda: not pilot.app.bench.busy)
+        run = latest_run(journal, *STEP)
+        assert (run.complete, run.note) == (False, "tcptutor was closed")
+        assert len(run.samples) == 160
 
 
 async def test_an_agent_that_dies_is_one_line_and_r_works_again(make_app, lab, journal) -> None:
