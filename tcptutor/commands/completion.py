@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 
 import click
 from click.shell_completion import CompletionItem, get_completion_class
@@ -28,6 +29,8 @@ def script(command: click.Command, shell: str) -> str:
     completion = get_completion_class(shell)
     assert completion is not None
     source = completion(command, {}, "tcptutor", _VARIABLE).source()
+    if shell == "fish":
+        source = source.replace('string split ","', 'string split --max 1 ","')  # click cuts help at a comma
     first, rest = source.split("\n", 1) if source.startswith("#compdef") else ("", source)
     return "\n".join(filter(None, [first, f"# tcptutor: save as {_WHERE[shell]}", rest.strip()]))
 
@@ -62,10 +65,11 @@ def _modules() -> Iterator[str]:
     yield from (module.id for module in read_course(places.lessons())[0].modules)
 
 
-def _pages() -> Iterator[str]:
+def _pages(context: click.Context) -> Iterator[str]:
+    """Return the pages of the course whose folder the command names, or of the shipped course."""
     from tcptutor.course.outline import read_course  # noqa: PLC0415
 
-    for module in read_course(places.lessons())[0].modules:
+    for module in read_course(Path(context.params.get("folder") or places.lessons()))[0].modules:
         yield from (f"{module.id}/{page}" for page in module.step_ids)
 
 
@@ -115,12 +119,17 @@ def _interfaces() -> Iterator[str]:
 
 EXPERIMENTS = _of(_experiments)
 MODULES = _of(_modules)
-PAGES = _of(_pages)
+PAGES = _of_context(_pages)
 MODELS = _of(_models)
 MODEL_INPUTS = _of_context(_model_inputs)
 SETTINGS = _of(_settings)
 SWEEP_QUANTITIES = _of(_sweep_quantities)
 INTERFACES = _of(_interfaces)
+
+
+def complete_files(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Let the shell complete the name of a file or folder."""
+    return [CompletionItem(begun, type="file")]
 
 
 def complete_runs(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
@@ -133,5 +142,5 @@ def complete_courses(context: click.Context, parameter: click.Parameter, begun: 
     return [*_of(_courses)(context, parameter, begun), CompletionItem(begun, type="file")]
 
 
-EXPERIMENTS_AND_PAGES = _of(lambda: [*_experiments(), *_pages()])
-EVERYTHING_LISTED = _of(lambda: [*_modules(), *_experiments(), *_pages()])
+EXPERIMENTS_AND_PAGES = _of_context(lambda context: [*_experiments(), *_pages(context)])
+EVERYTHING_LISTED = _of_context(lambda context: [*_modules(), *_experiments(), *_pages(context)])

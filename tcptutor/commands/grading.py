@@ -7,12 +7,16 @@ from typing import Any
 
 import click
 
+from tcptutor.commands.completion import MODULES, PAGES, complete_files
 from tcptutor.commands.ending import end
 from tcptutor.commands.group import main
 from tcptutor.commands.options import COURSE, JSON, LANGUAGE, PLOT, REPLACE
 
 _KEY = click.option(
-    "--key", metavar="FILE|CODE", help="Count only students enrolled in the course of this key."
+    "--key",
+    metavar="FILE|CODE",
+    shell_complete=complete_files,
+    help="Count only students enrolled in the course of this key.",
 )
 _VERSIONS = click.option(
     "--versions",
@@ -25,6 +29,7 @@ _MODULES = click.option(
     "modules",
     multiple=True,
     metavar="ID",
+    shell_complete=MODULES,
     help="Count only this module. Can be repeated.",
 )
 _CLUSTER = click.option(
@@ -35,6 +40,7 @@ _ROSTER = click.option(
     "--roster",
     type=_FILE,
     metavar="FILE",
+    shell_complete=complete_files,
     help="The course's list of students, as CSV from its system: report who is missing or unknown.",
 )
 _ROSTER_COLUMN = click.option(
@@ -53,7 +59,7 @@ _JOBS = click.option(
 
 
 @main.command("course-key")
-@click.argument("target", metavar="FILE")
+@click.argument("target", metavar="FILE", shell_complete=complete_files)
 @click.option("--code", "code_alone", is_flag=True, help="Print only the code of an existing key.")
 def course_key(target: str, code_alone: bool) -> None:
     """Create the key of a graded course, and print the code that its students enrol with.
@@ -80,7 +86,11 @@ def enrol(code: str, student: str) -> None:
 @main.command()
 @COURSE
 @click.option(
-    "-o", "--output", metavar="FILE", help="The file to write. Default: hand-in.tcphandin in this folder."
+    "-o",
+    "--output",
+    metavar="FILE",
+    shell_complete=complete_files,
+    help="The file to write. Default: hand-in.tcphandin in this folder.",
 )
 @REPLACE
 @JSON
@@ -96,7 +106,7 @@ def submit(**given: Any) -> None:
 
 
 @main.command()
-@click.argument("names", metavar="FILE|FOLDER...", nargs=-1, required=True)
+@click.argument("names", metavar="FILE|FOLDER...", shell_complete=complete_files, nargs=-1, required=True)
 @_KEY
 @COURSE
 @_VERSIONS
@@ -126,7 +136,13 @@ def submit(**given: Any) -> None:
     show_default=True,
     help="What the course's own system reads.",
 )
-@click.option("-o", "--output", metavar="FILE", help="Write it there instead of printing it.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    shell_complete=complete_files,
+    help="Write it there instead of printing it.",
+)
 @REPLACE
 @click.option("--json", "kind", flag_value="json", help="The same as --format json.")
 @click.option("--all", "everything", is_flag=True, help="Show every mark, not only refused ones.")
@@ -164,7 +180,7 @@ def grade(**given: Any) -> None:
 
 @main.command("decide")
 @click.argument("student")
-@click.argument("place", metavar="[MODULE[/PAGE[/ACTIVITY]]]", required=False)
+@click.argument("place", metavar="[MODULE[/PAGE[/ACTIVITY]]]", shell_complete=PAGES, required=False)
 @click.option("--marks", type=float, metavar="NUMBER", help="Give these marks, instead of the computed ones.")
 @click.option("--excuse", is_flag=True, help="Leave the work out of the student's maximum.")
 @click.option("--hours", type=float, metavar="NUMBER", help="Put the deadline off by so many hours.")
@@ -196,7 +212,7 @@ def decide(**given: Any) -> None:
 
 
 @main.command("comments")
-@click.argument("names", metavar="FILE...", nargs=-1, required=True)
+@click.argument("names", metavar="FILE...", shell_complete=complete_files, nargs=-1, required=True)
 @COURSE
 @JSON
 def comments(**given: Any) -> None:
@@ -207,7 +223,7 @@ def comments(**given: Any) -> None:
 
 
 @main.command("class")
-@click.argument("names", metavar="FOLDER|FILE...", nargs=-1, required=True)
+@click.argument("names", metavar="FOLDER|FILE...", shell_complete=complete_files, nargs=-1, required=True)
 @_KEY
 @COURSE
 @_VERSIONS
@@ -217,11 +233,22 @@ def comments(**given: Any) -> None:
 @_SECTION
 @_EXCEPTIONS
 @JSON
-@click.option("--csv", metavar="FILE", help="Write marks to FILE: a row per student, a column per module.")
-@click.option("--html", metavar="FILE", help="Write everything to FILE, as one HTML page.")
+@click.option(
+    "--csv",
+    metavar="FILE",
+    shell_complete=complete_files,
+    help="Write marks to FILE: a row per student, a column per module.",
+)
+@click.option(
+    "--html",
+    metavar="FILE",
+    shell_complete=complete_files,
+    help="Write everything to FILE, as one HTML page.",
+)
 @click.option(
     "--items",
     metavar="FILE",
+    shell_complete=complete_files,
     help="Write statistics to FILE: a row per question, with difficulty, discrimination, answers, hints and time.",
 )
 @PLOT
@@ -238,7 +265,7 @@ def class_(**given: Any) -> None:
 
 
 @main.command("bank")
-@click.argument("targets", metavar="[MODULE[/PAGE]...]", nargs=-1)
+@click.argument("targets", metavar="[MODULE[/PAGE]...]", shell_complete=PAGES, nargs=-1)
 @click.option(
     "--format",
     "kind",
@@ -246,7 +273,13 @@ def class_(**given: Any) -> None:
     required=True,
     help="gift: text for Moodle; qti: a zip file of QTI 1.2 for Canvas.",
 )
-@click.option("-o", "--output", metavar="FILE", help="Write it there instead of printing it.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    shell_complete=complete_files,
+    help="Write it there instead of printing it.",
+)
 @click.option(
     "--variants",
     type=click.IntRange(1, 100),
@@ -257,6 +290,7 @@ def class_(**given: Any) -> None:
 @click.option(
     "--key",
     metavar="FILE",
+    shell_complete=complete_files,
     help="Draw numbers, and the order of choices, with the course's key: no student can draw them.",
 )
 @click.option("--exam", metavar="NAME", help="Name of an exam, which gets numbers of its own; needs --key.")

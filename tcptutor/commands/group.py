@@ -17,7 +17,9 @@ from tcptutor.commands.completion import (
     MODELS,
     MODULES,
     PAGES,
+    SETTINGS,
     SHELLS,
+    complete_files,
     complete_runs,
 )
 from tcptutor.commands.config_group import config
@@ -172,6 +174,7 @@ def check(**given: Any) -> None:
     "--grid",
     multiple=True,
     metavar="NAME=VALUES",
+    shell_complete=SETTINGS,
     help="An axis: loss=0.01%,0.1%,1% or rtt=10ms..100ms/10 (equal steps) or loss=0.01%..1%/x5 (equal ratios) or"
     " seed=1..10/10. Several axes form a product.",
 )
@@ -238,7 +241,7 @@ def lab_show(**given: Any) -> None:
 
 
 @lab.command("pack")
-@click.argument("target", metavar="FILE")
+@click.argument("target", metavar="FILE", shell_complete=complete_files)
 @REPLACE
 def lab_pack(**given: Any) -> None:
     """Write the guest of this machine to FILE, for `tcptutor setup --from FILE` on machines without a network."""
@@ -251,7 +254,11 @@ def lab_pack(**given: Any) -> None:
 @click.option("--yes", "assume_yes", is_flag=True, help="Skip confirmations.")
 @click.option("--again", is_flag=True, help="Rebuild an existing guest.")
 @click.option(
-    "--from", "source", metavar="FILE", help="Install the guest from a file of `tcptutor lab pack`."
+    "--from",
+    "source",
+    metavar="FILE",
+    shell_complete=complete_files,
+    help="Install the guest from a file of `tcptutor lab pack`.",
 )
 @click.option("--lab", "like", metavar="RUN", help="Rebuild the lab of a run, or of a fingerprint.")
 def setup(**given: Any) -> None:
@@ -295,6 +302,7 @@ def doctor(as_json: bool) -> None:
     is_flag=False,
     flag_value="",
     metavar="[MODULE[/PAGE]]",
+    shell_complete=PAGES,
     help="Also check the claims of these pages, by default of all, with runs on the virtual clock."
     " Runs are cached and not repeated.",
 )

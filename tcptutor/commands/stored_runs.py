@@ -7,7 +7,14 @@ from typing import Any
 
 import click
 
-from tcptutor.commands.completion import EXPERIMENTS_AND_PAGES, complete_runs
+from tcptutor.commands.completion import (
+    EXPERIMENTS,
+    EXPERIMENTS_AND_PAGES,
+    MODULES,
+    PAGES,
+    complete_files,
+    complete_runs,
+)
 from tcptutor.commands.ending import end
 from tcptutor.commands.exits import CommandGroup
 from tcptutor.commands.group import main
@@ -36,9 +43,18 @@ def runs() -> None:
 
 @runs.command(_LIST)
 @click.argument("name", metavar="[EXPERIMENT|PAGE]", required=False, shell_complete=EXPERIMENTS_AND_PAGES)
-@click.option("--experiment", metavar="NAME", help="The experiment, as an option.")
-@click.option("--module", metavar="ID", help="Only runs of this module's experiments, or on its pages.")
-@click.option("--page", metavar="PAGE", help="Only runs on this page, such as 1.7 or MODULE/PAGE.")
+@click.option(
+    "--experiment", metavar="NAME", shell_complete=EXPERIMENTS, help="The experiment, as an option."
+)
+@click.option(
+    "--module",
+    metavar="ID",
+    shell_complete=MODULES,
+    help="Only runs of this module's experiments, or on its pages.",
+)
+@click.option(
+    "--page", metavar="PAGE", shell_complete=PAGES, help="Only runs on this page, such as 1.7 or MODULE/PAGE."
+)
 @click.option(
     "--filter",
     "words",
@@ -136,6 +152,7 @@ def show(**given: Any) -> None:
     "-o",
     "--output",
     metavar="PATH",
+    shell_complete=complete_files,
     help="A file, a folder for several runs, or - for standard output. Default: next to each run file.",
 )
 @REPLACE

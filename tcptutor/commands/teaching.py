@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from tcptutor.commands.completion import PAGES, complete_courses
+from tcptutor.commands.completion import PAGES, complete_courses, complete_files
 from tcptutor.commands.ending import end
 from tcptutor.commands.exits import CommandGroup
 from tcptutor.commands.group import main
@@ -83,7 +83,7 @@ def new_course(**given: Any) -> None:
 
 @main.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.argument("page", metavar="[MODULE/PAGE]", required=False)
+@click.argument("page", metavar="[MODULE/PAGE]", shell_complete=PAGES, required=False)
 @click.option("--language", metavar="TAG", help="Show this translation, such as de. Default: the original.")
 @BACKEND
 @CLOCK
@@ -105,7 +105,7 @@ def course() -> None:
 @course.command("translate")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.argument("language", metavar="LANGUAGE")
-@click.argument("target", metavar="[MODULE[/PAGE]|glossary]", required=False)
+@click.argument("target", metavar="[MODULE[/PAGE]|glossary]", shell_complete=PAGES, required=False)
 @REPLACE
 @JSON
 def course_translate(**given: Any) -> None:
@@ -186,6 +186,7 @@ def course_update(**given: Any) -> None:
 @click.option(
     "--enrol",
     metavar="FILE|CODE",
+    shell_complete=complete_files,
     help="Enrol each student in the graded course of this key.",
 )
 @click.option(

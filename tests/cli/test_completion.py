@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 from click.shell_completion import ShellComplete
 
@@ -41,6 +43,9 @@ def _completed(words: str) -> list[str]:
         ("tcptutor model padh", ["padhye"]),
         ("tcptutor model mathis rt", ["rtt="]),
         ("tcptutor capture s1", ["s1-eth1", "s1-eth2"]),
+        ("tcptutor sweep random-loss --grid lo", ["loss="]),
+        ("tcptutor grade --module pac", ["pacing"]),
+        ("tcptutor lint --run pacing/fiv", ["pacing/five-paced-streams"]),
         ("tcptutor run no-such-thing", []),
     ],
 )
@@ -49,11 +54,42 @@ def test_names_are_completed(words: str, some: list[str]) -> None:
     assert some or not found
 
 
+def _parameters(command: click.Command, context: click.Context) -> Iterator[click.Parameter]:
+    """Parameters of a command and of all commands below it."""
+    yield from command.params
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below is not None
+            yield from _parameters(below, click.Context(below, context, name))
+
+
+def test_every_file_name_is_completed() -> None:
+    context = click.Context(main, info_name="tcptutor")
+    named = [
+        each
+        for each in _parameters(main, context)
+        if re.search("FILE|FOLDER|PATH", each.make_metavar(context))
+    ]
+    assert len(named) > 40
+    for each in named:
+        kinds = {item.type for item in each.shell_complete(context, "./")}
+        assert kinds & {"file", "dir"}, (each.name, each.make_metavar(context))
+
+
 @pytest.mark.parametrize("command", ["sweep", "plot"])
 def test_help_lists_every_quantity_of_a_sweep(command: str) -> None:
     shown = re.sub(r"\s+", " ", tcptutor(command, "--help").stdout)
     described = shown[shown.index("--y QUANTITY") :]
     assert set(QUANTITIES) <= set(re.findall(r"\w+", described))
+
+
+def test_pages_are_those_of_the_course_that_is_named(tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    tcptutor("new-course", mine)
+    pages = _completed(f"tcptutor preview {mine} ")
+    assert pages
+    assert not set(pages) & set(_completed("tcptutor lint --run "))
 
 
 def test_a_damaged_course_completes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
