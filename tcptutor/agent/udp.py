@@ -21,6 +21,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tcptutor.agent.flow_group import Group
+from tcptutor.base import decoding
 from tcptutor.base.errors import LabError
 from tcptutor.run import UdpResult, UdpSample
 from tcptutor.wire.iperf3_json import EndOfTest, StreamInterval, udp_sample
@@ -145,8 +146,8 @@ class _Line(msgspec.Struct, frozen=True):
     data: msgspec.Raw
 
 
-_line, _report = msgspec.json.Decoder(_Line), msgspec.json.Decoder(_Report)
-_interval, _end = msgspec.json.Decoder(StreamInterval), msgspec.json.Decoder(EndOfTest)
+_line, _report = decoding.json_decoder(_Line), decoding.json_decoder(_Report)
+_interval, _end = decoding.json_decoder(StreamInterval), decoding.json_decoder(EndOfTest)
 
 
 class UdpReports:

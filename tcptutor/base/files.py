@@ -20,6 +20,7 @@ from typing import IO, Any
 
 import msgspec
 
+from tcptutor.base import decoding
 from tcptutor.base.errors import TutorError, refused
 from tcptutor.base.printable import escaped
 
@@ -131,7 +132,7 @@ def check_version(text: bytes | memoryview, version: int, path: Path) -> None:
 
     Raises msgspec's error when it has none.
     """
-    written = msgspec.json.decode(text, type=_Versioned).format_version
+    written = decoding.decode_json(text, _Versioned).format_version
     if written != version:
         is_newer = written > version
         writer = "a newer tcptutor" if is_newer else "an older tcptutor"

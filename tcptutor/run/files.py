@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from tcptutor.base import files
+from tcptutor.base import decoding, files
 from tcptutor.run.check import RowsCheck, check_frame
 from tcptutor.run.record import FORMAT_VERSION, TABLES, Run
 from tcptutor.run.tables import Table, columns_type
@@ -188,8 +188,8 @@ def _lines(data: bytearray) -> Iterator[memoryview]:
     raise ValueError(f"more than {_MOST_LINES} lines")
 
 
-_run = msgspec.json.Decoder(Run)
-_block: msgspec.json.Decoder[Any] = msgspec.json.Decoder(
+_run = decoding.json_decoder(Run)
+_block: msgspec.json.Decoder[Any] = decoding.json_decoder(
     msgspec.defstruct(
         "Block", [(name, columns_type(table.row) | None, None) for name, table in TABLES.items()]
     )

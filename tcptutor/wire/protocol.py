@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from tcptutor.base import decoding
 from tcptutor.base.errors import ProtocolError
 from tcptutor.run import (
     AckSample,
@@ -246,8 +247,8 @@ Event: TypeAlias = (
 )
 
 _encoder = msgspec.json.Encoder()
-_request_decoder: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
-event_decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
+_request_decoder: msgspec.json.Decoder[Request] = decoding.json_decoder(Request)
+event_decoder: msgspec.json.Decoder[Event] = decoding.json_decoder(Event)
 """Decoder for recorded events of any version; use `event` for events of a running agent."""
 
 
@@ -258,7 +259,7 @@ class _Opening(msgspec.Struct):
     version: int = 0
 
 
-_opening_decoder = msgspec.json.Decoder(_Opening)
+_opening_decoder = decoding.json_decoder(_Opening)
 
 
 def line(message: Request | Event) -> bytes:

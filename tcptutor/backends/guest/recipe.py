@@ -74,6 +74,7 @@ _SOURCES = (
     *(
         "__init__.py",
         "base/__init__.py",
+        "base/decoding.py",
         "base/errors.py",
         "base/files.py",
         "base/printable.py",
