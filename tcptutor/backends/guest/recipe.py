@@ -72,7 +72,6 @@ exec /bin/busybox switch_root /root /bin/sh /agent/start
 _PACKAGE = Path(tcptutor.__file__).parent
 _SOURCES = (
     *(
-        "__init__.py",
         "base/__init__.py",
         "base/decoding.py",
         "base/errors.py",
@@ -202,6 +201,8 @@ def layer() -> bytes:
     """Return the archive with our own code, to append to the image's."""
     paths = [path for pattern in _SOURCES for path in sorted(_PACKAGE.glob(pattern))]
     code = {f"agent/tcptutor/{path.relative_to(_PACKAGE)}": path.read_bytes() for path in paths}
+    # Without the version of tcptutor, a release whose lab is the same needs no new guest.
+    code["agent/tcptutor/__init__.py"] = b""
     # The kernel creates no parent folders, so each folder precedes its files.
     folders = sorted({name.rpartition("/")[0] for name in code})
     entries = [*map(folder, folders), file("agent/start", _START.encode())]
