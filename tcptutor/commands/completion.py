@@ -30,7 +30,7 @@ def script(command: click.Command, shell: str) -> str:
     assert completion is not None
     source = completion(command, {}, "tcptutor", _VARIABLE).source()
     if shell == "fish":
-        source = source.replace('string split ","', 'string split --max 1 ","')  # click cuts help at a comma
+        source = source.replace('string split ","', 'string split -m 1 ","')  # click cuts help at a comma
     first, rest = source.split("\n", 1) if source.startswith("#compdef") else ("", source)
     return "\n".join(filter(None, [first, f"# tcptutor: save as {_WHERE[shell]}", rest.strip()]))
 
