@@ -36,6 +36,8 @@ _SO_MAX_PACING_RATE = 47
 """asm-generic/socket.h"""
 _TCP_NOTSENT_LOWAT = 25
 """include/uapi/linux/tcp.h. A send buffer that grew in slow start would otherwise hold seconds of data at the close."""
+_MOST_UNSENT = 131_072
+"""Unsent bytes of a flow from which its next write waits, if the run has an end."""
 _PACING_RATE = struct.Struct("@L")
 """An unsigned long, bytes/s."""
 RESET_AT_CLOSE = struct.pack("ii", 1, 0)
@@ -151,7 +153,7 @@ class StreamGroup(Group):
                     pacing_rate = _PACING_RATE.pack(round(rate) // 8)
                     flow.socket.setsockopt(socket.SOL_SOCKET, _SO_MAX_PACING_RATE, pacing_rate)
                 if self.end is not None:
-                    flow.socket.setsockopt(socket.IPPROTO_TCP, _TCP_NOTSENT_LOWAT, LENGTH)
+                    flow.socket.setsockopt(socket.IPPROTO_TCP, _TCP_NOTSENT_LOWAT, _MOST_UNSENT)
                 flow.socket.bind((address.source, address.source_port))
             except OSError as error:
                 where = f"port {address.source_port} of {self.sender.name}"

@@ -17,8 +17,12 @@ ALL_HEADERS = 94
 WIRE_FRAMING = 38
 """Bytes of real Ethernet in addition to the IP packet: header, FCS, preamble and gap."""
 
-LENGTH = 131_072
-"""Bytes per write of the application to a TCP connection by default, as in iperf3."""
+LENGTH = 32_768
+"""Bytes per write of the application to a TCP connection by default.
+
+A write holds its socket while segments are built and sent, and ACKs that arrive meanwhile wait. On the slow processor
+of an emulated guest 128 KiB (the default of iperf3) take longer than the 2 ms that end an ACK train of HyStart.
+"""
 
 REQUEST = 200
 """Bytes with which a client asks for data."""

@@ -17,7 +17,7 @@ from tcptutor.agent.sampler import SampledFlow, Sampler
 from tcptutor.agent.session.datagrams import Datagrams
 from tcptutor.agent.session.state import KernelState, changes
 from tcptutor.run import Environment, UdpResult
-from tcptutor.spec import LENGTH, Change, Experiment
+from tcptutor.spec import Change, Experiment
 from tcptutor.spec.frame_sizes import ETHERNET_HEADER, UDP_HEADERS
 from tcptutor.wire import tcp_info
 from tcptutor.wire.protocol import RunDetected
@@ -31,6 +31,8 @@ _GREETING = 16384
 """Largest amount of data that greetings can explain, bytes."""
 _MIN_BYTES = 16384
 """Acknowledged bytes that make a flow; fewer are greetings, such as iperf3's control connection."""
+_IPERF3_LENGTH = 131_072
+"""Bytes per write of iperf3 by default."""
 _MIN_TIMEOUTS = 2
 """Consecutive timeouts that show that no data arrives any more; a single loss causes a single timeout."""
 
@@ -155,7 +157,7 @@ class DetectedRun:
     def _length(self, current: Experiment) -> int | None:
         if not self._starts:
             return self._datagrams.size or current.flows.length
-        return LENGTH if current.hosts.send_buffer is not None else current.flows.length
+        return _IPERF3_LENGTH if current.hosts.send_buffer is not None else current.flows.length
 
     def sample(self, waited: bool) -> bool:
         """Take a sample of everything and return whether the run continues; `waited` as in `Sampler.take`."""
