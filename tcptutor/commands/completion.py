@@ -134,12 +134,12 @@ def complete_files(_context: click.Context, _parameter: click.Parameter, begun: 
 
 def complete_runs(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """Complete the id of a stored run, or a file's name once it cannot be an id."""
-    return _of(_runs)(context, parameter, begun) or [CompletionItem(begun, type="file")]
+    return _of(_runs)(context, parameter, begun) or complete_files(context, parameter, begun)
 
 
 def complete_courses(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """Complete the id of a course that was used before, or a file's name."""
-    return [*_of(_courses)(context, parameter, begun), CompletionItem(begun, type="file")]
+    return [*_of(_courses)(context, parameter, begun), *complete_files(context, parameter, begun)]
 
 
 EXPERIMENTS_AND_PAGES = _of_context(lambda context: [*_experiments(), *_pages(context)])

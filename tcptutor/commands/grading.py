@@ -18,6 +18,13 @@ _KEY = click.option(
     shell_complete=complete_files,
     help="Count only students enrolled in the course of this key.",
 )
+_OUTPUT = click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    shell_complete=complete_files,
+    help="Write it there instead of printing it.",
+)
 _VERSIONS = click.option(
     "--versions",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -40,7 +47,6 @@ _ROSTER = click.option(
     "--roster",
     type=_FILE,
     metavar="FILE",
-    shell_complete=complete_files,
     help="The course's list of students, as CSV from its system: report who is missing or unknown.",
 )
 _ROSTER_COLUMN = click.option(
@@ -136,13 +142,7 @@ def submit(**given: Any) -> None:
     show_default=True,
     help="What the course's own system reads.",
 )
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    shell_complete=complete_files,
-    help="Write it there instead of printing it.",
-)
+@_OUTPUT
 @REPLACE
 @click.option("--json", "kind", flag_value="json", help="The same as --format json.")
 @click.option("--all", "everything", is_flag=True, help="Show every mark, not only refused ones.")
@@ -273,13 +273,7 @@ def class_(**given: Any) -> None:
     required=True,
     help="gift: text for Moodle; qti: a zip file of QTI 1.2 for Canvas.",
 )
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    shell_complete=complete_files,
-    help="Write it there instead of printing it.",
-)
+@_OUTPUT
 @click.option(
     "--variants",
     type=click.IntRange(1, 100),

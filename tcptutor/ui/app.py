@@ -8,7 +8,7 @@ import gc
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
 from textual.binding import BindingType
@@ -118,10 +118,10 @@ class TutorApp(StudyApp):
         else:
             self.exit()
 
-    def exit(self, *args: Any, **how: Any) -> None:
-        if self.has_bench and not self.is_leaving:
+    def prepare_exit(self) -> None:
+        if self.has_bench:
             self.bench.stop_for_exit()  # exiting may take seconds, in which a run would go on unseen
-        super().exit(*args, **how)
+        super().prepare_exit()
 
     def get_default_screen(self) -> Screen[None]:
         return HomeScreen()

@@ -233,12 +233,16 @@ class Frame(App[None]):
         Textual stops mounting on `exit`, and half-mounted widgets fail.
         """
         if not self.is_leaving:
+            self.prepare_exit()
             self._leave_by = time.monotonic() + _WHOLE_WITHIN
         # An answer that arrived later would be typed into the shell.
         if (self._is_half_mounted() or self.line.will_answer) and time.monotonic() < self._leave_by:
             self.set_timer(_LOOK_AGAIN, partial(self.exit, result, return_code, message))
             return
         super().exit(result, return_code, message)
+
+    def prepare_exit(self) -> None:
+        """Save or stop what cannot wait for the end. Called once, before the app begins to leave."""
 
     @property
     def is_leaving(self) -> bool:

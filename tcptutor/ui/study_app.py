@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from textual.screen import ModalScreen
 
@@ -129,10 +129,8 @@ class StudyApp(ChoosingApp):
         """Open the page with the link that was followed last."""
         return self.open_step(*self._link_sources.pop())
 
-    def exit(self, *args: Any, **how: Any) -> None:
-        if not self.is_leaving:
-            self._keep_drafts()
-        super().exit(*args, **how)
+    def prepare_exit(self) -> None:
+        self._keep_drafts()
 
     def _keep_drafts(self) -> None:
         for screen in self.mounted_screens():

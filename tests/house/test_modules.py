@@ -20,6 +20,14 @@ def modules() -> Iterator[tuple[str, ast.Module]]:
         yield str(path.relative_to(HOUSE.parent)), ast.parse(path.read_text())
 
 
+def calls() -> Iterator[tuple[str, str, set[str]]]:
+    """Each call: its module, the function as written, and the names of its keyword arguments."""
+    for path, module in modules():
+        for node in ast.walk(module):
+            if isinstance(node, ast.Call):
+                yield path, ast.unparse(node.func), {each.arg for each in node.keywords if each.arg}
+
+
 def listed(found: Iterable[tuple[str, str]]) -> str:
     """A line for each finding, which has a place and words."""
     return "\n".join(f"{key}: {words}" for key, words in found)
@@ -37,24 +45,22 @@ def test_no_two_classes_have_one_name() -> None:
 
 def test_one_module_decodes_types() -> None:
     """Two threads that begin with one type crash msgspec itself."""
-    found = list[tuple[str, str]]()
-    for path, module in modules():
-        for node in ast.walk(module):
-            if isinstance(node, ast.Call) and (words := ast.unparse(node.func)).startswith("msgspec."):
-                typed = any(keyword.arg == "type" for keyword in node.keywords)
-                if words.endswith((".convert", ".Decoder")) or (words.endswith(".decode") and typed):
-                    found.append((path, words))
+    found = [
+        (path, words)
+        for path, words, keywords in calls()
+        if words.startswith("msgspec.")
+        and (words.endswith((".convert", ".Decoder")) or (words.endswith(".decode") and "type" in keywords))
+    ]
     assert {path for path, _ in found} == {"tcptutor/base/decoding.py"}, listed(found)
 
 
 def test_one_module_starts_workers() -> None:
     """A coroutine given to Textual's own method is never awaited if the app ends before the worker starts."""
-    found = list[tuple[str, str]]()
-    for path, module in modules():
-        for node in ast.walk(module):
-            if isinstance(node, ast.Call) and (words := ast.unparse(node.func)).endswith(".run_worker"):
-                in_thread = any(keyword.arg == "thread" for keyword in node.keywords)
-                found += [] if in_thread else [(path, words)]
+    found = [
+        (path, words)
+        for path, words, keywords in calls()
+        if words.endswith(".run_worker") and "thread" not in keywords
+    ]
     assert [path for path, _ in found] == ["tcptutor/ui/workers.py"], listed(found)
 
 
