@@ -13,8 +13,9 @@ import time
 from collections.abc import Iterator
 from functools import partial
 
+from tcptutor.agent.flow_process import FlowProcess
 from tcptutor.agent.network import Host, Network, network_of
-from tcptutor.agent.streams import RESET_AT_CLOSE, FlowProcess
+from tcptutor.agent.streams import RESET_AT_CLOSE
 from tcptutor.agent.transfers import TransferTimes
 from tcptutor.base.errors import LabError
 from tcptutor.run.samples import TransferRecord

@@ -1,30 +1,26 @@
-"""Traffic of an experiment: the groups of flows, how they connect, and their measurement.
-
-iperf3 sends a UDP flow's handshake datagram once and gives up if it is lost. TCP retransmits its SYN after doubling
-timeouts, so on a path that loses most of them some flows never connect. The measurement begins after the handshakes,
-so such a path is loss-free until all flows are connected.
-"""
+"""Traffic of an experiment: the groups of flows, their measurement, and changes while they run."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 
 import msgspec
 
-from tcptutor.agent import shaping
+from tcptutor.agent import connecting, shaping
 from tcptutor.agent.capture import Capture
 from tcptutor.agent.channel import Channel
 from tcptutor.agent.counters import Processors
 from tcptutor.agent.fidelity import FidelityChecks
 from tcptutor.agent.flow_group import RUN_AGAIN, Group
+from tcptutor.agent.flow_process import FlowProcess
 from tcptutor.agent.host_settings import Setup, mtu, set_mtu
 from tcptutor.agent.netlink import QueueLength
 from tcptutor.agent.network import Interface, Network
 from tcptutor.agent.sampler import SampledFlow, Sampler
 from tcptutor.agent.short_flows import ShortFlows
-from tcptutor.agent.streams import FlowProcess, StreamGroup
+from tcptutor.agent.streams import StreamGroup
 from tcptutor.agent.tracing import Tracing
 from tcptutor.agent.udp import UdpGroup, UdpReports
 from tcptutor.base import units
@@ -33,24 +29,15 @@ from tcptutor.run import CapturedAt, Ended
 from tcptutor.spec import Change, Experiment
 from tcptutor.spec.flow_groups import flow_groups
 from tcptutor.wire import plan
-from tcptutor.wire.plan import Chain, Qdisc
+from tcptutor.wire.plan import Chain
 from tcptutor.wire.protocol import RawSamples
 
 _EARLY = 0.5
 """Time by which iperf3 may end early, s: on a busy machine it begins long before its flows are detected."""
 _MIN_SHARE = 0.5
 """Smallest share of the measured time that a run must have if its flows end still earlier."""
-_CONNECT_TIMEOUT = 15.0
-"""Timeout for the connections, s of the lab's clock; a lossy path may need several SYNs."""
-_MAX_CONNECT_TIMEOUT = 120.0
-"""Timeout on a path that loses most SYNs, s: the kernel gives up after about two minutes."""
 _MIN_ROUND_TRIPS = 10
 """Round trips below which iperf3 may fail for lack of time."""
-_SETUP_ROUND_TRIPS = 6
-"""Round trips of an iperf3 client before its first flow: control connection and exchange of parameters."""
-_MIN_ANSWERED = 0.5
-"""Smallest share of answered packets with which TCP connects within seconds."""
-_NO_LOSS = {"loss": 0.0, "burst": 1.0, "loss_correlation": 0.0}
 
 
 class RunningTraffic:
@@ -133,8 +120,8 @@ class RunningTraffic:
         if self.experiment.flows.capture:
             self.capture = Capture(self.network, self.experiment)
         now = [group for group in self.groups if group.start == 0]
-        if is_loss_free := connects_without_loss(self.experiment):
-            with without_loss(self._setup, self._chains):
+        if is_loss_free := connecting.is_loss_free(self.experiment):
+            with connecting.without_loss(self._setup, self._chains):
                 self._connect(now)
                 if self.udp:
                     # The last answer to a handshake may still be in flight.
@@ -149,10 +136,10 @@ class RunningTraffic:
         return is_loss_free
 
     def _connect(self, now: list[Group]) -> None:
-        delays = waits(self.experiment, now)
+        delays = connecting.waits(self.experiment, now)
         began = time.monotonic()
         pending = sorted(zip(delays, now, strict=True), key=lambda item: item[0])
-        deadline = began + max(delays, default=0.0) + self._timeout + connect_seconds(self.experiment)
+        deadline = began + max(delays, default=0.0) + connecting.timeout(self.experiment)
         while True:
             while pending and began + pending[0][0] <= time.monotonic():
                 pending.pop(0)[1].connect()
@@ -166,13 +153,6 @@ class RunningTraffic:
     @property
     def failures(self) -> list[str]:
         return [group.failure for group in self.groups if group.failure]
-
-    @property
-    def _timeout(self) -> float:
-        """Time for handshakes in addition to the path's delay, s; each retry doubles the timeout."""
-        path = self.experiment.path
-        answered = (1 - path.loss) * (1 - path.reverse_loss)
-        return min(_MAX_CONNECT_TIMEOUT, _CONNECT_TIMEOUT / answered**2)
 
     def _check(self, groups: list[Group], may_end: bool = False) -> None:
         """Raise LabError with the reason if flows have failed, or have ended unless they `may_end`."""
@@ -360,59 +340,3 @@ def groups(network: Network, experiment: Experiment, first_port: int, process: F
             )
         )  # fmt: skip
     return result
-
-
-def connect_seconds(experiment: Experiment) -> float:
-    """Return the longest time until all flows are connected on a loss-free path, s.
-
-    TCP flows connect at once. iperf3 connects UDP flows in turn, in a round trip each, and pairs that already send
-    may fill the queue that other handshakes pass.
-    """
-    path, flows = experiment.path, experiment.flows
-    trip = max(map(experiment.pair_delay, range(experiment.pairs)))
-    if path.rate is not None and experiment.pairs * (flows.streams + flows.udp_streams) > 1:
-        trip += 8 * path.queue / path.rate
-    return (10 + flows.udp_streams) * trip
-
-
-def waits(experiment: Experiment, chosen: Sequence[Group]) -> list[float]:
-    """Return how long each of the groups waits before it connects, s, so that all finish at the same time.
-
-    iperf3 sends a UDP flow's handshake datagram once: if a queue drops it, the flow never starts. So no flow sends
-    before all of them are connected.
-    """
-    needs = [
-        (_SETUP_ROUND_TRIPS + group.udp_streams if group.udp_streams else 1)
-        * experiment.pair_delay(group.pair)
-        for group in chosen
-    ]
-    if not any(group.flows for group in chosen) or not any(group.udp_streams for group in chosen):
-        return [0.0] * len(chosen)
-    return [max(needs) - need for need in needs]
-
-
-def connects_without_loss(experiment: Experiment) -> bool:
-    """Return whether the flows connect before the path begins to lose packets."""
-    answered = (1 - experiment.path.loss) * (1 - experiment.path.reverse_loss)
-    return answered < _MIN_ANSWERED or (answered < 1 and experiment.flows.udp_streams > 0)
-
-
-@contextmanager
-def without_loss(setup: Setup, chains: dict[Interface, Chain]) -> Iterator[None]:
-    """Suspend random loss for the length of the block, in the netems of `chains` and the firewalls of `setup`."""
-    lossy = {interface: chain for interface, chain in chains.items() if any(map(_lossy, chain))}
-    for interface, chain in lossy.items():
-        shaping.change(interface, tuple(map(_lossless, chain)))
-    setup.suspend_loss()
-    yield
-    setup.resume_loss()
-    for interface, chain in lossy.items():
-        shaping.change(interface, chain)
-
-
-def _lossy(qdisc: Qdisc) -> bool:
-    return qdisc.kind == "netem" and qdisc.settings["loss"] > 0
-
-
-def _lossless(qdisc: Qdisc) -> Qdisc:
-    return Qdisc(qdisc.kind, qdisc.settings | _NO_LOSS) if qdisc.kind == "netem" else qdisc

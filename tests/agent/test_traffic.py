@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tcptutor.agent import shaping, traffic
+from tcptutor.agent import connecting, shaping, traffic
 from tcptutor.agent.flow_group import Group
+from tcptutor.agent.flow_process import FlowProcess
 from tcptutor.agent.network import Interface
-from tcptutor.agent.streams import FlowProcess
 from tcptutor.spec import Experiment
 from tcptutor.wire import plan
 from tcptutor.wire.plan import Chain
@@ -56,11 +56,11 @@ def test_no_two_flows_write_from_one_port(build: Build, asked: dict[str, Any]) -
 def test_tcp_and_udp_have_all_their_flows_at_one_time(build: Build) -> None:
     """A TCP flow that sends before all UDP flows are there fills the queue that drops their handshakes."""
     few = build(streams="8", udp_streams="63", delay="20 ms")
-    assert traffic.waits(few, groups(few)) == pytest.approx([(6 + 63 - 1) * 0.02, 0.0])
+    assert connecting.waits(few, groups(few)) == pytest.approx([(6 + 63 - 1) * 0.02, 0.0])
     many = build(streams="9", udp_streams="3", delay="20 ms", directions="forward, reverse")
-    assert traffic.waits(many, groups(many)) == pytest.approx([8 * 0.02, 8 * 0.02, 0.0])
+    assert connecting.waits(many, groups(many)) == pytest.approx([8 * 0.02, 8 * 0.02, 0.0])
     alone = build(streams="9", delay="20 ms", directions="forward, reverse")
-    assert traffic.waits(alone, groups(alone)) == [0.0, 0.0]
+    assert connecting.waits(alone, groups(alone)) == [0.0, 0.0]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_tcp_and_udp_have_all_their_flows_at_one_time(build: Build) -> None:
 def test_who_connects_on_a_path_that_loses_nothing(
     build: Build, asked: dict[str, str], expected: bool
 ) -> None:
-    assert traffic.connects_without_loss(build(**asked)) is expected
+    assert connecting.is_loss_free(build(**asked)) is expected
 
 
 def test_the_losses_come_back_and_nothing_else_changes(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +101,7 @@ def test_the_losses_come_back_and_nothing_else_changes(build: Build, monkeypatch
 
     monkeypatch.setattr(shaping, "change", change)
     hosts: Any = Hosts()
-    with traffic.without_loss(hosts, wanted):
+    with connecting.without_loss(hosts, wanted):
         ((where, without),) = held
         assert where == lossy
         assert said == ["suspend"]

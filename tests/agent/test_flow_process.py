@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tcptutor.agent.streams import FlowProcess, Gate
+from tcptutor.agent.flow_process import FlowProcess, Gate
 from tests import patience
 
 
