@@ -77,7 +77,7 @@ class LabDemand(NamedTuple):
 
 
 class LabTurns:
-    """Turns of one app, one at a time."""
+    """The queue for the lab as one app sees it: it takes a turn, waits for it, and gives it back."""
 
     def __init__(self, queue: Path, student: str) -> None:
         self._queue, self._student = queue, student

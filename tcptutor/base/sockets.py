@@ -36,7 +36,7 @@ def path(name: str) -> Path:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Create a folder for this user alone, and return whether it is one."""
+    """Create the folder if missing, and return whether only this user can open it."""
     try:
         with contextlib.suppress(FileExistsError):
             folder.mkdir(0o700)

@@ -80,7 +80,7 @@ class FlightState(NamedTuple):
 
     t: float
     segments: tuple[InFlight, ...]
-    """In order of departure, without lost ones and those of which nothing is known until the end of the trace."""
+    """Segments in flight by time of departure; a segment that the rest of the trace never mentions is left out."""
     lost: int
     """Segments lost so far, as found by their retransmission."""
     is_dropping: bool
