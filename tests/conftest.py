@@ -21,7 +21,7 @@ from tcptutor.base import places
 from tcptutor.base.errors import ImageDamaged
 from tcptutor.base.language_tags import locale_language
 from tcptutor.course.outline import OpenedCourse
-from tests import durations, examples, full, leftovers, order
+from tests import durations, examples, full, leftovers, order, scratch
 from tests.progress import Progress
 
 Build = Callable[..., spec.Experiment]
@@ -191,10 +191,17 @@ async def guest(_worker_guest: GuestBackend) -> AsyncIterator[GuestBackend]:
     await _worker_guest.open()
 
 
+@pytest.fixture(scope="session")
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder of this worker for small files, in memory where possible."""
+    with scratch.in_memory(otherwise=tmp_path_factory.getbasetemp() / "small") as folder:
+        yield folder
+
+
 @pytest.fixture(scope="session", autouse=True)
-def _users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def _users(memory: Path) -> Iterator[Path]:
     """Where the tests of this worker keep journals and second records: none of a test is the user's."""
-    folder = tmp_path_factory.getbasetemp() / "users"
+    folder = memory / "users"
     with pytest.MonkeyPatch.context() as patch:
         _be_user(folder / "session", patch)
         yield folder

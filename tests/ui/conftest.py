@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -81,6 +82,14 @@ def _few_collections() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def course() -> Course:
     return load(COURSE)
+
+
+@pytest.fixture
+def tmp_path(memory: Path) -> Path:
+    """A folder in memory: a test of a screen writes little, and a journal waits for a disk at each commit."""
+    folder = memory / uuid.uuid4().hex
+    folder.mkdir()
+    return folder
 
 
 @pytest.fixture
