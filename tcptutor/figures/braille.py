@@ -49,6 +49,8 @@ class Pattern:
         """`keeps` returns the mask of the dots drawn in a column; `steep` draws steep parts whole."""
         self.glyph = glyph
         """Character in place of the dots of a level line."""
+        self.density = (1 + thick) * sum((keeps(column) & 3).bit_count() for column in range(12)) / 24
+        """Share of a line's dots that are drawn; 2 for a line of two rows without gaps."""
 
 
 def _periodic(period: int, *kept: int) -> Callable[[int], int]:
@@ -128,7 +130,7 @@ def compose(
     """Return rows of cells from the top, None for an empty cell.
 
     The topmost layer with dots fills a cell, unless a flow has dots there. Where flows overlap, the cell has
-    the dots of all, in the color of the flow with most dots, alternating among equals.
+    the dots of all, in the color of the flow with the longest line in it, alternating among equals.
     """
     rows: list[list[Cell | None]] = [[None] * width for _ in range(height)]
     for column in range(width):
@@ -150,14 +152,15 @@ def _has_dots(layer: Layer, at: int) -> bool:
 
 def _flow_cell(flows: Sequence[tuple[int, Layer]], column: int, row: int) -> Cell | None:
     left = right = 0
-    best, best_rank = None, (-1, 0)
+    best, best_rank = None, (0.0, 0)
     for number, layer in flows:
         own = layer.cell(column, row)
         dots = own[0].bit_count() + own[1].bit_count()
         if not dots:
             continue
         left, right = left | own[0], right | own[1]
-        rank = dots, (number + column) % len(flows)
+        # A dotted line is as long as a solid one with twice its dots.
+        rank = dots / layer.pattern.density, (number + column) % len(flows)
         if rank > best_rank:
             best, best_rank = layer, rank
     return (_CHARACTERS[left][right], best.style) if best is not None else None
