@@ -47,7 +47,7 @@ ONE_LOSSY, FOUR_LOSSY, IN_A_ROW, LINK_OF_EIGHT, WINDOW, EIGHT_WINDOWS = (
         (LINK_OF_EIGHT, 9e6, "that is what one of the 8 flows gets by loss"),
         (WINDOW, 40e6, "that is the link's rate, which takes a window of a BDP"),
         (WINDOW, 26.4e6, "that is what an RTT of 20 ms would give"),
-        (WINDOW, 1.65e6, "over 8, 7.9 times too little; a byte has 8 bits; the receiver's window binds"),
+        (WINDOW, 1.65e6, "over 8, 8 times too little; a byte has 8 bits; the receiver's window binds"),
         (WINDOW, 8.18e6, "that is what it would be if every segment waited in a full queue"),
         (WINDOW, 13.2e9, "times 1000, 1 000 times too much; look at the prefix; "),
         (EIGHT_WINDOWS, 105e6, "that is 8 × 13.2 Mbit/s, 2.8 times too much; the link carries less; "),
@@ -95,14 +95,14 @@ def test_a_unit_slip_is_detected_from_the_models(factor: float, told: str) -> No
 
 def test_an_unknown_mistake_is_described_by_its_distance() -> None:
     said = feedback_text(20e6, recorded(WINDOW), TOLERANCE)
-    assert said.startswith("20 Mbit/s is 53 % too much; the receiver's window binds, at 13.1 Mbit/s. ")
-    assert said.endswith("You are 53 % above the run, 52 % above the models.")
+    assert said.startswith("20 Mbit/s is 51 % too much; the receiver's window binds, at 13.2 Mbit/s. ")
+    assert said.endswith("You are 51 % above the run, 52 % above the models.")
 
 
 def test_a_right_prediction_is_compared_with_model_and_run() -> None:
     said = feedback_text(9e6, recorded(ONE_LOSSY), TOLERANCE)
     assert said.startswith("9 Mbit/s is right within ±10 %: the models say ")
-    assert said.endswith("the run had 9.02 Mbit/s. You are level with the run, 3 % below the models.")
+    assert said.endswith("the run had 8.99 Mbit/s. You are level with the run, 3 % below the models.")
 
 
 def test_link_rate_given_as_goodput_is_mentioned_though_right() -> None:

@@ -82,7 +82,7 @@ def test_recorded_runs_of_one_seed_do_have_a_history_in_common() -> None:
     assert [(one.name, one.before, one.after) for one in shared.changed] == [("window", "300 kB", "400 kB")]
     assert shared.same_seed
     assert shared.shared.differs_at == pytest.approx(0.5, abs=0.01)
-    assert shared.shared.first_difference == "flow 1: rtt"
+    assert shared.shared.first_difference == "flow 1: snd_wnd"
 
 
 def test_a_run_is_the_same_as_itself_to_its_end() -> None:

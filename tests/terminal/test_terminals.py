@@ -113,7 +113,7 @@ def test_a_page_is_read_predicted_run_and_explained(terminal: tuple[Kind, Tmux])
     else:
         see(r"of 45 s|/45 s")
         see(r"cwnd, segments")
-        see(r"9\.02 Mbit/s")
+        see(r"8\.99 Mbit/s")
         tutor.keys("x")
         see("random loss")
     tutor.keys("C-q")

@@ -61,9 +61,9 @@ def to_loss(into: Inspection, t: float) -> Cursor:
 
 def test_an_instant_is_told_in_sentences() -> None:
     into = looking(ended(ONE))
-    said = told(into, into.initial_cursor().move_to(30.0))
+    said = told(into, into.initial_cursor().move_to(29.0))
     for part in (
-        "at 30.00 s: queue empty; link 1",
+        "at 29.00 s: queue empty; link 1",
         "% used",
         "flow 1: cwnd ",
         "ssthresh ",
@@ -71,7 +71,7 @@ def test_an_instant_is_told_in_sentences() -> None:
         "Mbit/s, avoidance",
     ):
         assert part in said
-    assert "limited by random loss, 29 to 30 s: " in said or "limited by random loss, 30 to 31 s: " in said
+    assert "limited by random loss, 28 to 29 s: " in said or "limited by random loss, 29 to 30 s: " in said
 
 
 def test_what_is_told_is_what_was_sampled() -> None:

@@ -61,7 +61,7 @@ def test_it_grows_from_three_lines_to_all_models() -> None:
         assert len(lines) == min(room, len(told.comparisons) + 2)
         assert lines[0].startswith("Reno ")
         assert any(line.startswith("you ") for line in lines)
-        assert "measured 9.02 Mbit/s" in lines[-1]
+        assert "measured 8.99 Mbit/s" in lines[-1]
 
 
 def test_it_is_logarithmic_where_it_must() -> None:
@@ -188,12 +188,12 @@ def test_a_run_that_failed_says_so_first() -> None:
 def test_the_verdict_leads_with_the_measured_value_its_limit_and_the_prediction() -> None:
     own = OwnPrediction("12 Mbit/s", 12e6)
     assert screen(ended(ONE), own=own)[0].strip() == (
-        "9.02 Mbit/s, limited by random loss; you said 12, 33 % too high"
+        "8.99 Mbit/s, limited by random loss; you said 12, 33 % too high"
     )
-    assert screen(ended(ONE))[0].strip() == "9.02 Mbit/s, limited by random loss"
+    assert screen(ended(ONE))[0].strip() == "8.99 Mbit/s, limited by random loss"
     narrow = screen(ended(ONE), 50, 22, own=own)
     assert [line.strip() for line in narrow[:2]] == [
-        "9.02 Mbit/s, limited by random loss",
+        "8.99 Mbit/s, limited by random loss",
         "you said 12, 33 % too high",
     ]
 
@@ -209,7 +209,7 @@ def test_the_verdict_is_large_where_there_is_room() -> None:
 def test_the_verdict_says_nothing_that_is_withheld_or_not_measured() -> None:
     waiting = ended(ONE)
     waiting.awaits_observation = True
-    assert screen(waiting)[0].strip() == "9.02 Mbit/s"
+    assert screen(waiting)[0].strip() == "8.99 Mbit/s"
     hidden = ended(ONE)
     hidden.hides_fault = True
     unexplained = ended(ONE)

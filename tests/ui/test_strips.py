@@ -86,7 +86,7 @@ def test_a_number_says_which_one_it_is() -> None:
     before, after = scene(going(ONE, 20.0)).series, scene(ended(ONE)).series
     for name in ("throughput", "rtt", "queue"):
         assert before[name].summary.endswith(" now")
-    assert after["throughput"].summary == "9.02 mean"
+    assert after["throughput"].summary == "8.99 mean"
     assert after["rtt"].summary == "50.5 mean"
     assert after["queue"].summary.endswith(" most")
     assert after["losses"].summary == after["retransmits"].summary == "32 measured"
