@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 _MOST_CONNECTIONS = 4000
 _FILES = 1000
 """Open files of the lecture process in addition to connections."""
+_LAST_ANSWERS_S = 0.3
+"""Time for which a lecture that has ended answers requests, s."""
 _SILENT_S = 15.0
 """Longest time until the first request of a connection, s."""
 _KIND = files.small_kind("address of a lecture's page")
@@ -141,6 +143,8 @@ class AudienceServer:
         if self._runner is None or self._routes is None:
             return
         self._routes.end()
+        if self._votes.joined:
+            await asyncio.sleep(_LAST_ANSWERS_S)  # a page between two requests would call its line lost
         self._closing_silent.cancel()
         self._server.close()
         await self._runner.cleanup()
