@@ -51,7 +51,7 @@ def remember(chosen: ChosenCourse, course: Course) -> None:
         title=course.title,
         version=course.version,
         given=chosen.given,
-        opened_at=datetime.now(UTC).astimezone().isoformat("T", "seconds"),
+        opened_at=datetime.now(UTC).astimezone().isoformat("T", "milliseconds"),
     )
     if chosen.id == places.SHIPPED_ID:  # another version of the shipped course shares its journal
         return

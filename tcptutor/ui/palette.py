@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -45,10 +46,14 @@ def _run_action(screen: Screen[Any], action: str) -> None:
 
 
 def _courses(tutor: Tutor) -> Iterator[PaletteEntry]:
-    for course in tutor.course_switch.others() if tutor.course_switch else ():
+    others = tutor.course_switch.others() if tutor.course_switch else []
+    titles = Counter(course.title for course in others)
+    for course in others:
+        # Two versions of a course, or a copy, may have one title.
+        name = course.title if titles[course.title] == 1 else f"{course.title} ({course.id})"
         about = "it has its own journal and marks; this course stays as it is"
         go = partial(tutor.change_course, course)
-        yield PaletteEntry("actions", f"Change to {course.title}", "course", about, go, is_offered=True)
+        yield PaletteEntry("actions", f"Change to {name}", "course", about, go, is_offered=True)
 
 
 def _settings(tutor: Tutor, theme: str) -> Iterator[PaletteEntry]:

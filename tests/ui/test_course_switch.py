@@ -20,8 +20,8 @@ EXAMPLE = places.assets() / "example-course"
 async def test_the_find_box_changes_to_another_course(
     make_app: Callable[..., TutorApp], without_state: Path, tmp_path: Path
 ) -> None:
-    remember(ChosenCourse(str(EXAMPLE), EXAMPLE, "my-course"), load(EXAMPLE))
     remember(ChosenCourse(str(tmp_path / "gone.zip"), EXAMPLE, "gone"), load(EXAMPLE))
+    remember(ChosenCourse(str(EXAMPLE), EXAMPLE, "my-course"), load(EXAMPLE))
     app, switch = make_app(), CourseSwitch()
     app.course_switch = switch
     async with app.run_test(size=(80, 24)) as pilot:
@@ -33,7 +33,10 @@ async def test_the_find_box_changes_to_another_course(
         await until(pilot, lambda: any("gone.zip" in each.message for each in app._notifications))
         assert switch.chosen is None
         await pilot.press("ctrl+p", *keys("change to my"))
-        await until_text(pilot, "Change to My course")
+        await until_text(pilot, "Change to My course (my-course)")
+        assert text(app).index("(my-course)") < text(app).index("(gone)"), (
+            "the course opened last comes first"
+        )
         assert "How TCP gets" not in text(app)  # the course that is open
         await pilot.press("enter")
         await until(pilot, lambda: switch.chosen is not None)
