@@ -31,7 +31,8 @@ from tcptutor.course.activities.run_question import RunQuestion
 from tcptutor.course.page_sweep import page_cell
 from tcptutor.fleet import pool
 from tcptutor.fleet.run_cache import RunCache
-from tcptutor.run import Run, Sample, SampleTable, save
+from tcptutor.run import Run, SampleTable, save
+from tcptutor.run.flow_columns import rows_of_flows
 from tcptutor.spec import Experiment
 
 COMMAND = "python -m tests.recorded"
@@ -106,22 +107,16 @@ def explanation(run: Run) -> list[object]:
     return [binding.prediction.model, binding.within, result.verdict.limited_by]
 
 
-def _by_flow(run: Run) -> dict[int, list[Sample]]:
-    found: dict[int, list[Sample]] = {}
-    for sample in run.samples:
-        found.setdefault(sample.flow, []).append(sample)
-    return found
-
-
 def thinned(run: Run, hz: int = HZ) -> Run:
     """`run` with `hz` samples a second of each flow, its last and its largest cwnd, and without noise digits."""
     last: dict[int, int] = {}
     kept = []
-    final = {sample.flow: sample.t for sample in run.samples}
-    peaks = {flow: max(samples, key=lambda sample: sample.cwnd).t for flow, samples in _by_flow(run).items()}
-    for sample in run.samples:
+    cwnd = run.samples.column("cwnd")
+    flows = rows_of_flows(run.samples).values()
+    marked = {row for rows in flows for row in (rows[-1], max(rows, key=cwnd.__getitem__))}
+    for row, sample in enumerate(run.samples):
         step = int(sample.t * hz + 0.01)
-        if last.get(sample.flow) != step or sample.t in (final[sample.flow], peaks[sample.flow]):
+        if last.get(sample.flow) != step or row in marked:
             last[sample.flow] = step
             kept.append(
                 msgspec.structs.replace(

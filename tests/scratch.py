@@ -16,7 +16,7 @@ _MIN_SPACE = 1 << 30
 
 @contextmanager
 def in_memory(otherwise: Path) -> Iterator[Path]:
-    """Make a folder in memory, removed at the end; `otherwise` where that has no room or starts no programs."""
+    """Make a folder in memory and remove it at the end; make `otherwise` if memory is short or mounted noexec."""
     if not _fits():
         otherwise.mkdir(exist_ok=True)
         yield otherwise
